@@ -1,5 +1,5 @@
 /**
- * Perdure for programs: custom environments, engines, trainers, advantages and losses, and runs to start, watch and steer.
+ * Perdure for programs: custom environments, engines, trainers and algorithms, and runs to start, watch and steer.
  *
  * Invariants
  * - Importing it is cheap: workers, engines and the server's client are loaded by what starts them.
@@ -38,13 +38,8 @@ export type {
   ToolAnswer,
   ToolMaker,
 } from './envs/external/definition.ts'
-export type {
-  AdvantageEpisode,
-  AdvantageGroup,
-  AdvantageTurn,
-  CustomAdvantage,
-} from './learning/algorithms/custom-advantage.ts'
-export type { CustomLoss, LossSettings, LossToken } from './learning/loss/custom-loss.ts'
+export type * from './learning/algorithms/algorithm.ts'
+export { algorithms } from './learning/algorithms/algorithms.ts'
 export type { VersionSpan } from './learning/run/version-spans.ts'
 export type * from './messages/message.ts'
 export type * from './policy/engines/engine.ts'

@@ -18,8 +18,7 @@ import { parse } from 'yaml'
 import { loadExperiment } from '../config/files/experiment.ts'
 import { loadConfig, parseConfig } from '../config/files/loader.ts'
 import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
-import type { CustomAdvantage } from '../learning/algorithms/custom-advantage.ts'
-import type { CustomLoss } from '../learning/loss/custom-loss.ts'
+import { algorithm } from '../examples/own-algorithm.ts'
 import type { JsonObject } from '../messages/message.ts'
 import { documents } from '../test/support/documents.ts'
 import { createProgram } from './program.ts'
@@ -149,34 +148,24 @@ test.each(documents)('%s: the npm scripts that it names exist', (document) => {
   for (const [, script = ''] of named) expect(scripts).toHaveProperty(script)
 })
 
-test('the custom advantage and loss that the documents show are right: the derivative is that of the loss', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'perdure-document-'))
-  try {
-    const [advantageSource = '', lossSource = ''] = blocksOf('docs/algorithms.md', 'ts')
-    writeFileSync(join(folder, 'advantage.ts'), advantageSource)
-    writeFileSync(join(folder, 'loss.ts'), lossSource)
-    const { advantage } = (await import(pathToFileURL(join(folder, 'advantage.ts')).href)) as {
-      advantage: CustomAdvantage
-    }
-    const { loss } = (await import(pathToFileURL(join(folder, 'loss.ts')).href)) as { loss: CustomLoss }
-    const turn = { reward: 0, actionTokens: 1 }
-    const episode = (reward: number, turns: number) => ({
-      ...{ reward, completed: true, actionTokens: turns },
-      turns: Array.from({ length: turns }, () => turn),
-    })
-    // The median of 0, 1 and 3 is 1, and four turns divide by two.
-    const episodes = [episode(0, 1), episode(1, 1), episode(3, 4)]
-    expect(advantage.advantagesOf({ task: 'db', episodes })).toEqual([-1, 0, 1])
-    const lossAt = (logprob: number) =>
-      loss.lossOf(
-        { logprob, behaviourLogprob: -1, proximalLogprob: -1, advantage: 2, stale: false },
-        { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 },
-      )
-    const slope = (lossAt(-0.5 + 1e-6).loss - lossAt(-0.5 - 1e-6).loss) / 2e-6
-    expect(lossAt(-0.5).derivative).toBeCloseTo(slope, 6)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+test('the algorithm that the documents show is the example, and its derivative is that of its loss', () => {
+  expect(blocksOf('docs/algorithms.md', 'typescript')).toEqual([
+    readFileSync(join(root, 'examples/own-algorithm.ts'), 'utf8'),
+  ])
+  const turn = { reward: 0, actionTokens: 1 }
+  const episode = (reward: number, turns: number) => ({
+    ...{ reward, success: reward >= 1, completed: true, actionTokens: turns },
+    turns: Array.from({ length: turns }, () => turn),
+  })
+  // The median of 0, 1 and 3 is 1, and four turns divide by two.
+  const episodes = [episode(0, 1), episode(1, 1), episode(3, 4)]
+  expect(algorithm.advantagesOf([{ task: 'db', episodes }])).toEqual([[-1, 0, 1]])
+  const token = { behaviourLogprob: -1, proximalLogprob: -1, advantage: 2, stale: false }
+  const settings = { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 }
+  const [before, at, after] = [-1e-6, 0, 1e-6].map(
+    (step) => algorithm.loss.lossesOf([{ ...token, logprob: -0.5 + step }], settings)[0],
+  )
+  expect(at?.derivative).toBeCloseTo(((after?.loss ?? 0) - (before?.loss ?? 0)) / 2e-6, 6)
 })
 
 test('the environment that the documents show keeps the contract', async () => {

@@ -31,7 +31,7 @@ export interface ShownLesson extends LearntEpisode {
   readonly file: string
   /** Place of the episode's first token in it. */
   readonly begin: number
-  /** The mean of its turns. */
+  /** The mean of its turns, or of their tokens. */
   readonly advantage: number
   /** [time] figures of its tokens; absent where the trainer wrote none, or they are not kept. */
   readonly figures: TokenFigures | undefined
@@ -93,7 +93,8 @@ async function learntUpdate(
       entropies: figures.entropies.subarray(begin, end),
     }
     const { episode, advantages } = lesson
-    const advantage = advantages.reduce((sum, each) => sum + each, 0) / Math.max(1, advantages.length)
+    const each = advantages.flat()
+    const advantage = each.reduce((sum, one) => sum + one, 0) / Math.max(1, each.length)
     episodes.set(episode, { ...lesson, file, begin, advantage, figures: own })
     begin = end
   }

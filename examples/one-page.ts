@@ -14,7 +14,9 @@ import { loadConfig } from '../config/files/loader.ts'
 import { playAction } from '../envs/contract/played-action.ts'
 import { loadEnvironment } from '../envs/external/loading.ts'
 import { episodeId, evaluationId, groupId, type ParentId, runId, seedOfWork } from '../identity/identity.ts'
+import { batchAdvantages } from '../learning/algorithms/batch-advantages.ts'
 import { planBatch } from '../learning/algorithms/batch-plan.ts'
+import { grpo } from '../learning/algorithms/grpo.ts'
 import { type Outcome, outcomeAfter } from '../learning/evaluation/outcome.ts'
 import { finalReward, rewardRules } from '../learning/evaluation/reward.ts'
 import { openChat } from '../policy/chat/chat.ts'
@@ -52,12 +54,12 @@ for (let update = 1; update <= training.updates; update++) {
   )
 
   // Advantage: by how much an episode was better than its siblings. A group of equal rewards stays out.
-  const rewarded = groups.map((episodes) => ({
+  const played = groups.map((episodes) => ({
     task: definition.name,
     rewards: episodes.map(({ reward }) => reward),
     actionTokens: episodes.map(({ lossMask }) => lossMask.filter((sampled) => sampled === 1).length),
   }))
-  const plan = planBatch(rewarded, { ...learning, advantage: 'grpo', taskWeights: {} })
+  const plan = planBatch(played, batchAdvantages(grpo, played, learning), { ...learning, taskWeights: {} })
   const learnt = groups.flatMap((episodes, group) =>
     episodes
       .map((trajectory, sample) => ({ trajectory, advantages: plan.groups[group]?.advantages[sample] ?? [] }))
@@ -72,11 +74,9 @@ for (let update = 1; update <= training.updates; update++) {
     batchFile: directory.batchFile(update),
     fromCheckpointDir: directory.checkpointDir(version),
     toCheckpointDir: directory.checkpointDir(version + 1),
-    referenceCheckpointDir: directory.checkpointDir(0),
-    version: version + 1,
+    ...{ referenceCheckpointDir: directory.checkpointDir(0), version: version + 1 },
     objective: { ...learning, kind: 'policy', loss: 'clipped', temperature },
-    optimizer: learning,
-    microBatchTokens: learning.microBatchTokens,
+    ...{ optimizer: learning, microBatchTokens: learning.microBatchTokens },
   })
 
   // Publish: from now on, turns are sampled from the next version.

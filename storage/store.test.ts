@@ -48,14 +48,22 @@ describe('writes', () => {
     const update = { run, step: 1, version: 1, statistics: { loss: 0.5 }, groups: [group], created: 3 }
     const episode = episodeId(group, 0, 0)
     const learnt: LearntEpisode = {
-      ...{ episode, source: 'played', tokens: 5, advantages: [0.1, -1 / 3], weight: 1 / 7, imitation: 0 },
+      ...{
+        episode,
+        source: 'played',
+        tokens: 5,
+        advantages: [0.1, [-1 / 3, 0.2]],
+        weight: 1 / 7,
+        imitation: 0,
+      },
     }
     expect(await store.updates.put(update, [learnt])).toBe('first')
     expect(await store.updates.put({ ...update, version: 9 }, [])).toBe('already')
     expect(await store.updates.get(run, 1)).toEqual(update)
     const [kept] = (await store.updates.learnt(run, 1)) ?? []
     // [LEARNT-EPISODE-1] As the trainer reads them: 32-bit floats.
-    expect(kept?.advantages.map(Math.fround)).toEqual(learnt.advantages.map(Math.fround))
+    expect(kept?.advantages.flat().map(Math.fround)).toEqual(learnt.advantages.flat().map(Math.fround))
+    expect(kept?.advantages[1]).toHaveLength(2)
     expect(Math.fround(kept?.weight ?? 0)).toBe(Math.fround(1 / 7))
     expect(kept).toMatchObject({ episode, source: 'played', tokens: 5, imitation: 0 })
     expect(await store.updates.learnt(run, 2)).toBeUndefined()

@@ -1,5 +1,5 @@
 /**
- * Advantages of modules, computed in a thread of their own.
+ * Advantages of a batch: by an algorithm that comes with Perdure, or by that of a module in a thread of its own.
  *
  * Invariants
  * - [ADVANTAGE-THREAD-1] A module sees copies, and neither ends nor blocks the process: one that calls `process.exit`, or does not
@@ -8,7 +8,13 @@
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { AdvantageGroup } from '../../learning/algorithms/custom-advantage.ts'
+import { algorithms, isAlgorithmName } from '../../learning/algorithms/algorithms.ts'
+import {
+  type BatchAdvantages,
+  type BatchGroup,
+  batchAdvantages,
+} from '../../learning/algorithms/batch-advantages.ts'
+import type { StepGroupRules } from '../../learning/algorithms/step-groups.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
 import { clock } from '../../machine/services/clock.ts'
@@ -19,10 +25,10 @@ export type AdvantageMethods = {
     readonly request: {
       /** Path of the module. */
       readonly module: string
-      readonly groups: readonly AdvantageGroup[]
+      readonly groups: readonly BatchGroup[]
+      readonly stepGroups: StepGroupRules
     }
-    /** [groups][group] one number, or [turns] */
-    readonly reply: readonly (readonly (readonly number[])[])[]
+    readonly reply: BatchAdvantages
   }
 }
 
@@ -32,15 +38,17 @@ const answerMs = 60_000
 let thread: { readonly worker: Worker; readonly calls: ThreadCalls<AdvantageMethods> } | undefined
 
 /**
- * Advantages that a module computes for groups; for no groups, a check whether the module can be used.
- * @returns [groups][group] one number, or [turns]
+ * Advantages that an algorithm gives the groups of a batch.
+ * @param algorithm name, or path of a module; no groups check whether that can be used
  * @throws ExternalFault
  */
-export async function moduleAdvantages(
-  module: string,
-  groups: readonly AdvantageGroup[],
+export async function advantagesBy(
+  algorithm: string,
+  groups: readonly BatchGroup[],
+  { stepGroups }: { readonly stepGroups: StepGroupRules },
   limitMs = answerMs,
-): Promise<AdvantageMethods['advantages']['reply']> {
+): Promise<BatchAdvantages> {
+  if (isAlgorithmName(algorithm)) return batchAdvantages(algorithms[algorithm], groups, { stepGroups })
   if (thread === undefined || thread.calls.isLost) thread = start()
   const { worker, calls } = thread
   const answered = new AbortController()
@@ -49,7 +57,7 @@ export async function moduleAdvantages(
       calls.fail(
         new ExternalFault(
           'bad_result',
-          `the advantage of ${module} did not answer within ${limitMs / 1000} s`,
+          `the algorithm of ${algorithm} did not answer within ${limitMs / 1000} s`,
         ),
       )
       return worker.terminate()
@@ -57,7 +65,7 @@ export async function moduleAdvantages(
     () => undefined,
   )
   try {
-    return await calls.call('advantages', { module, groups })
+    return await calls.call('advantages', { module: algorithm, groups, stepGroups })
   } finally {
     answered.abort()
     await tooLong
@@ -74,7 +82,7 @@ function start() {
     onLoss: (loss) =>
       new ExternalFault(
         'bad_result',
-        `the thread of advantages of modules ${'cause' in loss ? `failed: ${loss.cause}` : `ended with code ${loss.exitCode}`}`,
+        `the thread of algorithms of modules ${'cause' in loss ? `failed: ${loss.cause}` : `ended with code ${loss.exitCode}`}`,
         'cause' in loss ? { cause: loss.cause } : {},
       ),
   })

@@ -6,6 +6,7 @@
  * - Tensors that no token of a batch needs are left out: weights where all count alike, imitation where nothing is imitated,
  *   losses where all have one.
  */
+import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
 import type { SampledTurn, Trajectory } from '../../storage/trajectories/trajectory.ts'
 
@@ -16,8 +17,8 @@ export interface BatchEpisode {
   }
   /** [turns] whether each was drawn from the pool of older versions; absent: none. */
   readonly stale?: readonly boolean[]
-  /** [turns] for every action token of the turn, or [1] for all of them. */
-  readonly advantages: readonly number[]
+  /** [turns], or [1] for all of them. */
+  readonly advantages: readonly TurnAdvantage[]
   /** Weight of each of its action tokens in the policy loss, where tokens are weighted. */
   readonly weight?: number
   /** Weight of the negative log-likelihood of each of its action tokens besides; absent: 0. */
@@ -65,7 +66,9 @@ export function batchTensors(
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
     batch.versions.set(trajectory.versions, at)
     for (const [turn, { begin, end }] of trajectory.turns.entries()) {
-      batch.advantages.fill(advantages[advantages.length === 1 ? 0 : turn] ?? 0, at + begin, at + end)
+      const advantage = advantages[advantages.length === 1 ? 0 : turn] ?? 0
+      if (typeof advantage === 'number') batch.advantages.fill(advantage, at + begin, at + end)
+      else batch.advantages.set(advantage, at + begin)
       batch.weights?.fill(weight, at + begin, at + end)
       batch.imitation?.fill(imitation, at + begin, at + end)
       batch.losses?.fill(loss, at + begin, at + end)

@@ -44,7 +44,7 @@ import type { Store } from '../../storage/store.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
-import { lossChoices } from './custom-learning.ts'
+import { lossChoices } from './loss-choices.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
 

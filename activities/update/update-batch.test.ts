@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { configSchema } from '../../config/schema/schema.ts'
 import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../../identity/identity.ts'
-import { advantageNames } from '../../learning/algorithms/algorithms.ts'
+import { algorithmNames } from '../../learning/algorithms/algorithms.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
@@ -352,14 +352,14 @@ it('each token of the batch has the version that sampled it, and a turn is as ol
   expect(figures.staleShare).toBe(0)
 })
 
-it('an advantage of the user’s own is asked for each group, and what it says wrongly is named', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'perdure-advantage-'))
+it('an algorithm of the user’s own is asked for the advantages, and what it says wrongly is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-algorithm-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const moduleWith = (name: string, body: string): string => {
     const path = join(folder, `${name}.ts`)
     writeFileSync(
       path,
-      `import type { CustomAdvantage } from 'perdure'\nexport const own: CustomAdvantage = { name: '${name}', advantagesOf({ task, episodes }) { ${body} } }\n`,
+      `import { type Algorithm, algorithms } from 'perdure'\nexport const own: Algorithm = { ...algorithms.grpo, name: '${name}', advantagesOf([{ task, episodes }]) { ${body} } }\n`,
     )
     return path
   }
@@ -380,24 +380,25 @@ it('an advantage of the user’s own is asked for each group, and what it says w
       ],
     },
   ])
-  const withAdvantage = (advantage: string) => ({ ...rules, learning: { ...rules.learning, advantage } })
+  const withOwn = (algorithm: string) => ({ ...rules, learning: { ...rules.learning, algorithm } })
   const counting = moduleWith(
     'counting',
-    `return episodes.map(({ reward, turns }) => turns.map(({ actionTokens }, index) => reward + index + actionTokens / 10))`,
+    `return [episodes.map(({ reward, turns }) => turns.map(({ actionTokens }, index) => actionTokens === 2 ? [5, 6] : reward + index + actionTokens / 10))]`,
   )
-  const { batch } = await collectBatch(store, ids, withAdvantage(counting))
-  // 1 + 0 + 0.1 for the first turn, 1 + 1 + 0.2 for the two tokens of the second, 0 + 0 + 0.1 for the other episode.
-  expect([...(batch?.advantages ?? [])]).toEqual([0, 1.1, 0, 2.2, 2.2, 0, 0.1].map(Math.fround))
+  const { batch, learnt } = await collectBatch(store, ids, withOwn(counting))
+  // 1 + 0 + 0.1 for the first turn, 5 and 6 for the tokens of the second, 0 + 0 + 0.1 for the other episode.
+  expect([...(batch?.advantages ?? [])]).toEqual([0, 1.1, 0, 5, 6, 0, 0.1].map(Math.fround))
+  expect(learnt.map(({ advantages }) => advantages)).toEqual([[1.1, [5, 6]], [0.1]])
   for (const [name, body, words] of [
     [
       'short',
-      'return [1]',
-      /the advantage "short" of .*short\.ts fails for a group of db: 1 advantages, expected a list of 2/,
+      'return [[1]]',
+      /the algorithm "short" of .*short\.ts fails: 1 advantages for group 0, of db, expected a list of 2/,
     ],
-    ['infinite', 'return [1 / 0, 0]', /the advantage Infinity for episode 0/],
-    ['throwing', 'throw new Error("no table for " + task)', /fails for a group of db: no table for db/],
+    ['infinite', 'return [[1 / 0, 0]]', /the advantage Infinity for episode 0/],
+    ['throwing', 'throw new Error("no table for " + task)', /fails: no table for db/],
   ] as const)
-    await expect(collectBatch(store, ids, withAdvantage(moduleWith(name, body)))).rejects.toMatchObject({
+    await expect(collectBatch(store, ids, withOwn(moduleWith(name, body)))).rejects.toMatchObject({
       name: 'ExternalFault',
       kind: 'bad_result',
       permanent: true,
@@ -416,15 +417,15 @@ it('before the first update, when all versions are 0, the turns that were drawn 
 
 // [LEARNT-1] [LEARNT-EPISODE-1]
 it.each(
-  advantageNames.flatMap((advantage) =>
+  algorithmNames.flatMap((algorithm) =>
     (['none', 'per_task', 'per_task_published'] as const).flatMap((taskNormalization) =>
       (['token', 'episode'] as const).map((lossAggregation) => ({
-        ...{ advantage, taskNormalization, lossAggregation },
+        ...{ algorithm, taskNormalization, lossAggregation },
       })),
     ),
   ),
 )(
-  'the record of $advantage, $taskNormalization, by $lossAggregation has the numbers of the batch, and replayed groups are named',
+  'the record of $algorithm, $taskNormalization, by $lossAggregation has the numbers of the batch, and replayed groups are named',
   async (chosen) => {
     const turns = [
       [4, 2],
@@ -455,7 +456,7 @@ it.each(
       ])
       for (const [place, turn] of sampled.entries()) {
         if (lossMask[begin + place] !== 1) continue
-        expect(Math.fround(lesson.advantages[turn] ?? NaN)).toBe(advantages[begin + place])
+        expect(Math.fround(Number(lesson.advantages[turn]))).toBe(advantages[begin + place])
         expect(Math.fround(lesson.weight)).toBe(weights[begin + place])
         expect(Math.fround(lesson.imitation)).toBe(imitation[begin + place])
       }

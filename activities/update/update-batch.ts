@@ -9,6 +9,7 @@
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
+import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
@@ -22,6 +23,7 @@ import type { Groups } from '../../storage/records/groups.ts'
 import type { Episodes } from '../../storage/trajectories/episodes.ts'
 import type { LearntEpisode } from '../../storage/trajectories/learnt-episode.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
+import { advantagesBy } from './advantage-thread.ts'
 import {
   actionTokensOf,
   type CollectedEpisode,
@@ -32,7 +34,6 @@ import {
   steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
-import { advantageOf } from './custom-learning.ts'
 
 export interface CollectedBatch {
   /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
@@ -56,7 +57,7 @@ type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
 /**
  * @param replays groups of earlier updates that are learnt from once more
- * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom advantage
+ * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom algorithm
  */
 export async function collectBatch(
   store: PlayedGroups,
@@ -83,9 +84,9 @@ export async function collectBatch(
     actionTokens: episodes.map(({ trajectory }) => actionTokensOf(trajectory)),
     episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
   }))
-  const plan = planBatch(learnable, {
+  const compared = await advantagesBy(rules.learning.algorithm, learnable, rules.learning)
+  const plan = planBatch(learnable, compared, {
     ...rules.learning,
-    advantage: await advantageOf(rules.learning.advantage, learnable),
     taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
   })
   const losses = chosenLosses(rules)
@@ -170,7 +171,7 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
 }
 
 /** The advantage of each turn of an episode. @param advantages [1] of all of them, or [turns] */
-function perTurn(advantages: readonly number[], turns: number): readonly number[] {
+function perTurn(advantages: readonly TurnAdvantage[], turns: number): readonly TurnAdvantage[] {
   const [first = 0] = advantages
   return advantages.length === turns ? advantages : Array.from({ length: turns }, () => first)
 }

@@ -1,5 +1,5 @@
 /**
- * Checks before a start whether the custom advantage, losses and trainer of a configuration can be loaded.
+ * Checks before a start whether the custom algorithms and trainer of a configuration can be loaded.
  *
  * Invariants
  * - A module that cannot be used is refused by the key that names it.
@@ -10,7 +10,8 @@
 
 import { unmetDemand } from '../../activities/play/engine-demands.ts'
 import { engineDefinition } from '../../activities/play/engines.ts'
-import { advantageOf, lossChoices } from '../../activities/update/custom-learning.ts'
+import { advantagesBy } from '../../activities/update/advantage-thread.ts'
+import { lossChoices } from '../../activities/update/loss-choices.ts'
 import { ConfigFault } from '../../config/files/fault.ts'
 import { withSecrets } from '../../config/files/secrets.ts'
 import { isEngineName } from '../../config/schema/engine-name.ts'
@@ -27,11 +28,10 @@ import { createTrainers } from '../../workers/trainers.ts'
 
 /** @throws ConfigFault */
 export async function checkLearning({ learning, tasks, policy }: RunConfig): Promise<void> {
-  await loading('learning.advantage', learning.advantage, () => advantageOf(learning.advantage, []))
-  const of = (objective: string) => () => lossChoices({ learning: { objective }, tasks: [{ task: '' }] })
-  await loading('learning.objective', learning.objective, of(learning.objective))
+  const load = (algorithm: string) => () => advantagesBy(algorithm, [], learning)
+  await loading('learning.algorithm', learning.algorithm, load(learning.algorithm))
   for (const [index, { objective }] of tasks.entries())
-    if (objective !== undefined) await loading(`tasks.${index}.objective`, objective, of(objective))
+    if (objective !== undefined) await loading(`tasks.${index}.objective`, objective, load(objective))
   await checkTrainer(policy, await lossChoices({ learning, tasks }))
 }
 

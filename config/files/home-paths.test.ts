@@ -7,11 +7,11 @@ const config = configSchema.parse({
   tasks: [
     { task: 'alfworld', data: '/old/home/data/alfworld' },
     { task: 'db', data: '/data/db' },
-    { task: 'own', from: '/old/home-made/own', objective: '/old/home/loss.ts' },
+    { task: 'own', from: '/old/home-made/own', objective: '/old/home/own.ts' },
   ],
   policy: { from: '/old/home/runs/first/checkpoints/3' },
   trackers: { tensorboard: '/old/home/curves', mlflow: '/data/mlruns' },
-  learning: { advantage: '/old/home/advantage.ts', objective: 'gspo' },
+  learning: { algorithm: '/old/home/algorithm.ts' },
 })
 
 it('what lies in the home moves with it, and what lies elsewhere stays', () => {
@@ -23,8 +23,8 @@ it('what lies in the home moves with it, and what lies elsewhere stays', () => {
   ])
   expect(moved.policy.from).toBe('/new/runs/first/checkpoints/3')
   expect(moved.trackers).toEqual({ tensorboard: '/new/curves', mlflow: '/data/mlruns' })
-  expect(moved.tasks[2]?.objective).toBe('/new/loss.ts')
-  expect([moved.learning.advantage, moved.learning.objective]).toEqual(['/new/advantage.ts', 'gspo'])
+  expect(moved.tasks[2]?.objective).toBe('/new/own.ts')
+  expect(moved.learning.algorithm).toBe('/new/algorithm.ts')
 })
 
 it('in the same home it is as it was', () => {

@@ -37,11 +37,7 @@ function mapPaths(config: RunConfig, change: (path: string) => string): RunConfi
       ...(task.from === undefined ? {} : { from: change(task.from) }),
       ...(task.objective === undefined ? {} : { objective: change(task.objective) }),
     })),
-    learning: {
-      ...learning,
-      advantage: change(learning.advantage),
-      objective: change(learning.objective),
-    },
+    learning: { ...learning, algorithm: change(learning.algorithm) },
     policy: {
       ...policy,
       engine: change(policy.engine),

@@ -51,38 +51,33 @@ test("the name of a package is looked up from the file's folder, by what it expo
   expect(loadConfig({ file }).tasks[0]?.from).toBe(join(folder, 'node_modules/dice/dice.js'))
 })
 
-test('custom advantages and losses are modules, beside the built-in names', () => {
+test('custom algorithms are modules, beside the built-in names', () => {
   const file = fileWith(
-    'tasks: [{ task: a, objective: ./loss }, { task: b, objective: dice }, { task: c, objective: gspo }]\n' +
-      'learning: { advantage: ../mine.ts, objective: cispo }\nevaluation: { suites: [] }\n',
+    'tasks: [{ task: a, objective: ./mine }, { task: b, objective: dice }, { task: c, objective: gspo }]\n' +
+      'learning: { algorithm: ../mine.ts }\nevaluation: { suites: [] }\n',
   )
   const { tasks, learning } = loadConfig({ file })
   expect(tasks.map(({ objective }) => objective)).toEqual([
-    join(folder, 'loss'),
+    join(folder, 'mine'),
     join(folder, 'node_modules/dice/dice.js'),
     'gspo',
   ])
-  expect([learning.advantage, learning.objective]).toEqual([resolve(folder, '../mine.ts'), 'cispo'])
-  expect(() => loadConfig({ set: ['learning.objective=gpso'] })).toThrow(
-    /`learning\.objective` is "gpso": expected one of clipped, cispo, gspo, imitation, a package .*; did you mean "gspo"\?/,
+  expect(learning.algorithm).toBe(resolve(folder, '../mine.ts'))
+  expect(() => loadConfig({ set: ['learning.algorithm=gpso'] })).toThrow(
+    /`learning\.algorithm` is "gpso": expected one of grpo, .* gspo, cispo, imitation, a package .*; did you mean "gspo"\?/,
   )
 })
 
 test.each([
   [
-    'learning.stepGroups.weight=0.5',
-    'learning.advantage=./mine.ts',
-    /stepGroups\.weight` is 0\.5: expected 0 beside an advantage of your own/,
-  ],
-  [
-    'learning.objective=imitation',
+    'learning.algorithm=imitation',
     'tasks.0.objective=gspo',
-    /tasks\.0\.objective` is "gspo": expected nothing where `learning\.objective` is imitation/,
+    /tasks\.0\.objective` is "gspo": expected nothing where `learning\.algorithm` is imitation/,
   ],
   [
     'tasks.0.objective=imitation',
     'seed=1',
-    /tasks\.0\.objective` is "imitation": expected one of clipped, cispo, gspo or a module/,
+    /tasks\.0\.objective` is "imitation": expected another algorithm or a module/,
   ],
 ])('%s beside %s is refused', (one, other, message) => {
   expect(() => loadConfig({ set: [one, other] })).toThrow(message)
@@ -104,7 +99,7 @@ test.each([
   ['policy.from', (path: string) => `policy: { from: "${path}" }`],
   ['policy.trainer', (path: string) => `policy: { trainer: "${path}" }`],
   ['policy.trainer', (path: string) => `policy: { trainer: [python, "${path}"] }`],
-  ['learning.objective', (path: string) => `learning: { objective: "${path}" }`],
+  ['learning.algorithm', (path: string) => `learning: { algorithm: "${path}" }`],
   ['trackers.wandb', (path: string) => `trackers: { wandb: "${path}" }`],
 ])('a ~ in %s, which no shell replaced, is refused with the expanded path', (key, text) => {
   const suites = 'evaluation: { suites: [] }\n'

@@ -11,7 +11,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { resolve as resolveModule } from 'import-meta-resolve'
 import { isServerAddress } from '../../identity/tracker-place.ts'
-import { advantageNames, objectiveNames } from '../../learning/algorithms/algorithms.ts'
+import { algorithmNames } from '../../learning/algorithms/algorithms.ts'
 import { withoutTilde } from '../../machine/files/folder.ts'
 import { engineNames } from '../schema/engine-name.ts'
 import type { RunConfig } from '../schema/schema.ts'
@@ -64,7 +64,7 @@ export function withAbsolutePaths(
           }),
       ...(objective === undefined
         ? {}
-        : { objective: partAt(objective, ['tasks', index, 'objective'], objectiveNames) }),
+        : { objective: partAt(objective, ['tasks', index, 'objective'], algorithmNames) }),
     }
   })
   const { from, engine, trainer } = config.policy
@@ -81,11 +81,10 @@ export function withAbsolutePaths(
     ),
   }
   const trackers = mapTrackers(config.trackers, (folder, name) => pathAt(folder, ['trackers', name]))
-  const { advantage, objective } = config.learning
+  const { algorithm } = config.learning
   const learning = {
     ...config.learning,
-    advantage: partAt(advantage, ['learning', 'advantage'], advantageNames),
-    objective: partAt(objective, ['learning', 'objective'], objectiveNames),
+    algorithm: partAt(algorithm, ['learning', 'algorithm'], algorithmNames),
   }
   return { config: { ...config, tasks, learning, policy, trackers }, missing }
 }

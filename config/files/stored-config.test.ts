@@ -23,6 +23,18 @@ it('a run that used a removed setting is refused by its name, and no other [STOR
   )
 })
 
+it('an earlier choice of an advantage and a loss is read as the algorithm that has both, or refused [STORED-CONFIG-1]', () => {
+  const { algorithm: _, ...learning } = config.learning
+  const chosen = (objective: string) => ({
+    ...config,
+    learning: { ...learning, advantage: 'rloo', objective },
+  })
+  expect(storedConfig(chosen('clipped'))).toEqual({ ...config, learning: { ...learning, algorithm: 'rloo' } })
+  expect(() => refuseRemovedInUse('run maze', chosen('gspo'))).toThrow(
+    /^run maze uses `learning\.objective`, which belongs to an algorithm now \(`learning\.algorithm`\): continue it/,
+  )
+})
+
 it('a removed setting of a section within a section is found too', () => {
   const imitation = { ...config.learning.imitation, hindsight: 0, wonByAll: 2 }
   const used = { ...config, learning: { ...config.learning, imitation } }

@@ -2,11 +2,12 @@
  * Configurations as a home keeps them: an earlier build may have written them, with settings that were removed since.
  *
  * Invariants
- * - [STORED-CONFIG-1] A stored configuration is read without the settings that were removed.
+ * - [STORED-CONFIG-1] A stored configuration is read without the settings that were removed, those that replaced them in their place.
  * - [STORED-CONFIG-2] A run that used a removed setting does not continue without it: it is refused, and the setting is named.
  */
 
 import { configSchema, type RunConfig } from '../schema/schema.ts'
+import { choicesWithout, withAlgorithm } from './earlier-choice.ts'
 import { ConfigFault } from './fault.ts'
 import { isTree } from './tree.ts'
 
@@ -28,18 +29,22 @@ export function storedConfig(given: unknown): RunConfig {
 export function withoutRemoved(given: unknown): unknown {
   const config: unknown = structuredClone(given)
   for (const { section, name } of removedIn(config)) Reflect.deleteProperty(section, name)
-  return config
+  return isTree(config) ? withAlgorithm(config) : config
 }
 
 /** Keys of the removed settings that a stored configuration uses. */
 export function removedInUse(given: unknown): readonly string[] {
-  return removedIn(given).flatMap(({ key, isUsed }) => (isUsed ? [key] : []))
+  const choices = isTree(given) ? choicesWithout(given) : []
+  return [...choices, ...removedIn(given).flatMap(({ key, isUsed }) => (isUsed ? [key] : []))]
 }
 
 /** @param subject what was to continue, in words @throws ConfigFault */
 export function refuseRemovedInUse(subject: string, given: unknown): void {
   const problems = removedInUse(given).map((key) => {
-    const message = `${subject} uses \`${key}\`, which was removed, because no gain was measured with it: continue it with the build that began it, or begin another without it`
+    const why = Object.hasOwn(removed, key)
+      ? 'was removed, because no gain was measured with it'
+      : 'belongs to an algorithm now (`learning.algorithm`)'
+    const message = `${subject} uses \`${key}\`, which ${why}: continue it with the build that began it, or begin another without it`
     return { key, value: undefined, allowed: 'a configuration without it', where: '', message }
   })
   if (problems.length > 0) throw new ConfigFault('bad_value', problems)

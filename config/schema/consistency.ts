@@ -5,7 +5,6 @@
  * - Pure: the same configuration gives the same complaints, in the order of the fields.
  * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
-import { isAdvantageName, policyLosses } from '../../learning/algorithms/algorithms.ts'
 import { imitatesAlone } from '../../learning/algorithms/imitation.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { engineNames, hasServers } from './engine-name.ts'
@@ -93,22 +92,14 @@ function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
 
 function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
   const found: Contradiction[] = []
-  if (!isAdvantageName(learning.advantage) && learning.stepGroups.weight > 0)
-    found.push({
-      path: ['learning', 'stepGroups', 'weight'],
-      value: learning.stepGroups.weight,
-      message: '0 beside an advantage of your own, which may give each turn its own',
-    })
   for (const [index, { objective }] of tasks.entries()) {
     if (objective === undefined) continue
     const complain = (message: string) =>
       found.push({ path: ['tasks', index, 'objective'], value: objective, message })
     if (imitatesAlone(learning))
-      complain('nothing where `learning.objective` is imitation, which has no policy loss')
-    else if (imitatesAlone({ objective }))
-      complain(
-        `one of ${Object.keys(policyLosses).join(', ')} or a module: a run imitates alone as a whole, by \`learning.objective\``,
-      )
+      complain('nothing where `learning.algorithm` is imitation, which has no policy loss')
+    else if (imitatesAlone({ algorithm: objective }))
+      complain('another algorithm or a module: a run imitates alone as a whole, by `learning.algorithm`')
   }
   return found
 }

@@ -1,5 +1,5 @@
 /**
- * The sections of the configuration that say how is learnt: whose turns, by which advantages, objective and optimizer.
+ * The sections of the configuration that say how is learnt: whose turns, by which algorithm and optimizer.
  *
  * Invariants
  * - Every field has a default, bounds and a description.
@@ -75,12 +75,12 @@ const imitationSchema = z.strictObject({
     ),
 })
 
-/** Advantages, objective and optimizer. */
+/** Algorithm and optimizer. */
 export const learningSchema = z.strictObject({
-  advantage: text
+  algorithm: text
     .default('grpo')
     .describe(
-      'Group advantage: `grpo`, `dr_grpo`, `rloo` or `reinforce_pp` ([equations](algorithms.md#advantage)); a custom one is a module by path (`./my-advantage`), or an installed package by name.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, or `imitation`, which has no policy loss and learns the action tokens of won episodes alone ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
     ),
   negativeWeight: probability
     .default(1)
@@ -104,11 +104,6 @@ export const learningSchema = z.strictObject({
     .default('token')
     .describe(
       'Units of equal weight in the loss: all action tokens of the batch, all episodes, or all tasks.',
-    ),
-  objective: text
-    .default('clipped')
-    .describe(
-      'Policy loss of the tasks that name none: `clipped`, `cispo`, `gspo` (with `lossAggregation: episode`), or `imitation`, which has no policy loss and learns the action tokens of won episodes alone ([equations](algorithms.md#loss)). A custom loss is a module by path (`./my-loss`), or an installed package by name.',
     ),
   proximal: z
     .enum(['behaviour', 'start'])

@@ -49,7 +49,7 @@ const taskSchema = z.strictObject({
   objective: text
     .optional()
     .describe(
-      'Policy loss of this task, as in `learning.objective`, except `imitation`; that of the run by default.',
+      'Algorithm whose policy loss this task has, as in `learning.algorithm`, except `imitation`; that of the run by default.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
   success: successSchema.prefault({}).describe('The rule by which an episode counts as a success.'),
@@ -173,7 +173,7 @@ const policySchema = z.strictObject({
   trainerStallSeconds: positive(86_400)
     .default(900)
     .describe(
-      'Seconds of silence in its work after which the command is ended and started again, and a custom loss is refused.',
+      'Seconds of silence in its work after which the command is ended and started again, and a custom algorithm is refused.',
     ),
   from: text
     .optional()
@@ -337,7 +337,7 @@ export const configSchema = z
     tasks: z.array(taskSchema).min(1).max(64).prefault([{}]).describe('The task mix.'),
     rollout: rolloutSchema.prefault({}).describe('How episodes are collected.'),
     crossPolicy: crossPolicySchema.prefault({}).describe('Sampling of turns from older checkpoints.'),
-    learning: learningSchema.prefault({}).describe('Advantages, objective and optimizer.'),
+    learning: learningSchema.prefault({}).describe('Algorithm and optimizer.'),
     policy: policySchema.prefault({}).describe('The language model that acts and learns.'),
     warmStart: warmStartSchema.prefault({}).describe('Supervised start from demonstrations.'),
     training: trainingSchema.prefault({}).describe('Length of the run and what it keeps.'),

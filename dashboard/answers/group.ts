@@ -6,7 +6,7 @@
  */
 import type { LearntGroups, LearntUpdate } from '../../client/learnt-groups.ts'
 import { groupId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
-import { algorithms, isAdvantageName } from '../../learning/algorithms/algorithms.ts'
+import { algorithms, isAlgorithmName } from '../../learning/algorithms/algorithms.ts'
 import { groupAdvantages } from '../../learning/algorithms/group-rewards.ts'
 import { actionSummary, spoken } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
@@ -49,7 +49,7 @@ export async function groupAnswer(
   if (facts === undefined || (kind === 'branch' && all.length === 0))
     throw new Refused('unknown', `run ${parent.run} has no group, evaluation or branch ${id}`)
   const update = facts.update === null ? undefined : await learntGroups.update(run.id, facts.update)
-  const own = advantagesIn(facts, run.config.learning.advantage)
+  const own = advantagesIn(facts, run.config.learning.algorithm)
   const texts = new Map<string, readonly string[]>()
   for (const episode of all.slice(0, mostWithActions))
     texts.set(episode.id, (await shown.store.feed.said(episode.id)).actions)
@@ -162,12 +162,12 @@ function unrecordedFacts(
 }
 
 /** By episode, the advantage within its group, until an update makes its own of them. */
-function advantagesIn({ counted, update }: ParentFacts, estimator: string): ReadonlyMap<string, number> {
-  // A custom estimator needs more than the rewards.
-  if (update !== null || counted === undefined || counted.rewards.length < 2 || !isAdvantageName(estimator))
+function advantagesIn({ counted, update }: ParentFacts, algorithm: string): ReadonlyMap<string, number> {
+  // A custom algorithm needs more than the rewards.
+  if (update !== null || counted === undefined || counted.rewards.length < 2 || !isAlgorithmName(algorithm))
     return new Map()
   const { episodes, rewards } = counted
-  const advantages = groupAdvantages(rewards, algorithms[estimator])
+  const advantages = groupAdvantages(rewards, algorithms[algorithm])
   return new Map(episodes.map((episode, sample) => [episode, advantages[sample] ?? 0]))
 }
 

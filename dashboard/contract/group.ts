@@ -27,7 +27,7 @@ export interface GroupAnswer {
 export interface GroupSample extends EpisodeRow {
   /** Whether it is one of those that the group was compared by. */
   readonly counts: boolean
-  /** Advantage within a group that no update has consumed yet: (R − mean) / (std + 1e-6), or the rule of `learning.advantage`. */
+  /** Advantage within a group that no update has consumed yet: (R − mean) / (std + 1e-6), or as `learning.algorithm` says. */
   readonly groupAdvantage: number | null
   /** Weight of its action tokens in the update; null when the update did not learn from it or the record is not kept. */
   readonly advantage: number | null

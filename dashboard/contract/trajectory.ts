@@ -4,8 +4,9 @@
  * Invariants
  * - The tokens of all turns in their order are those that the policy read and sampled, and the
  *   texts of all tokens joined are what it read and wrote.
- * - [SHOWN-ADVANTAGE-1] Where turns have advantages of their own, each turn's tokens have their turn's, and no token has the mean.
+ * - [SHOWN-ADVANTAGE-1] Where turns or tokens have advantages of their own, each token has its turn's or its own, and none the mean.
  */
+import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import type { VersionSpan } from '../../learning/run/version-spans.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
 import type { EpisodeRow } from './episodes.ts'
@@ -41,10 +42,10 @@ export interface TrajectoryLearnt {
   readonly update: number
   /** The version that it published. */
   readonly version: number
-  /** The advantage of all its action tokens; the mean of its turns where each has its own. */
+  /** The advantage of all its action tokens; the mean of its turns, or of their tokens, where each has its own. */
   readonly advantage: number
-  /** [turns] where steps are compared too (`learning.stepGroups`), and so turns have advantages of their own. */
-  readonly turns?: readonly number[]
+  /** [turns] where turns or tokens have advantages of their own. */
+  readonly turns?: readonly TurnAdvantage[]
   /** The weight of each of them in the loss, where weights differ. */
   readonly weight?: number
   /** How much the likelihood of each of them counts besides, where the episode is imitated. */
@@ -158,9 +159,10 @@ export interface BranchesAnswer {
   }[]
 }
 
-/** The advantage of the tokens sampled in a turn. */
-export function advantageAt({ advantage, turns }: TrajectoryLearnt, turn: number): number {
-  return turns === undefined ? advantage : (turns[turn] ?? Number.NaN)
+/** The advantage of a token. @param index among those sampled in the turn */
+export function advantageAt({ advantage, turns }: TrajectoryLearnt, turn: number, index: number): number {
+  const own = turns === undefined ? advantage : turns[turn]
+  return (typeof own === 'object' ? own[index] : own) ?? Number.NaN
 }
 
 /** The least and the largest of an episode; equal where all its tokens have one. */
@@ -168,5 +170,5 @@ export function advantageSpan({
   advantage,
   turns = [advantage],
 }: TrajectoryLearnt): readonly [number, number] {
-  return [Math.min(...turns), Math.max(...turns)]
+  return [Math.min(...turns.flat()), Math.max(...turns.flat())]
 }

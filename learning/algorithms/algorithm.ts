@@ -1,34 +1,77 @@
 /**
- * An algorithm of reinforcement learning: how it compares the episodes of a group, and the loss of a sampled token.
+ * An algorithm of reinforcement learning: how it compares the episodes of a batch, and the loss of a sampled token.
  *
- * Each algorithm is one file beside this one, to be read from top to bottom; `algorithms.ts` lists them by name. Step groups, task
- * normalization, negative weight and task weighting wrap the advantages of any algorithm (`batch-plan.ts`).
+ * Each algorithm that comes with Perdure is one file beside this one, to be read from top to bottom; `algorithms.ts` lists them by
+ * name. One of a user is such a file too, by its path. Step groups, task normalization, negative weight and task weighting wrap the
+ * advantages of any algorithm (`batch-plan.ts`). The loss says its derivative, which the trainer multiplies with the gradient of the
+ * token's log-probability: so no algorithm has to write a graph, and the reference term and the entropy bonus are added as always.
  */
 
-import type { LossSettings } from '../loss/custom-loss.ts'
-import type { SampledToken, TokenLoss } from '../loss/objective.ts'
-import type { TaskNormalization, WeighedGroup } from './task-normalization.ts'
+import type { TokenLoss, TokenObjective } from '../loss/objective.ts'
 
-/** An algorithm that comes with Perdure. */
+/** Pure functions: no time, randomness or I/O, so that an update that is done again has the same bytes. */
 export interface Algorithm {
+  readonly name: string
   /**
-   * The advantage of each episode of a group, for all of its action tokens.
-   * @param rewards [group] finite, at least two, not all equal
-   * @returns [group], in the order of the rewards; their sum is 0
+   * The advantages of a batch, before any wrapper.
+   * @param groups [groups] all groups that the update learns from
+   * @returns [groups][group] as the groups and their episodes stand there
    */
-  readonly advantagesOf: (rewards: readonly number[]) => readonly number[]
-  /** Normalizes the advantages of a whole batch before any wrapper does; absent: they stay. @returns [groups][units] */
-  readonly normalizedBatch?: (
-    groups: readonly WeighedGroup[],
-    mode: TaskNormalization,
-  ) => readonly (readonly number[])[]
+  readonly advantagesOf: (groups: readonly ComparedGroup[]) => readonly (readonly EpisodeAdvantage[])[]
+  /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
+  readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
 }
 
 /** The policy part of the loss of an episode's tokens. */
 export interface SequenceLoss {
   /** @param tokens [time] sampled tokens of one episode @returns [time] */
-  readonly lossesOf: (tokens: readonly SampledToken[], settings: LossSettings) => readonly TokenLoss[]
-  /** Whether the trainer's graph computes it by itself (`objective-graph.ts`); others take one more run without a gradient. */
-  readonly isInGraph: boolean
+  readonly lossesOf: (tokens: readonly LossToken[], settings: LossSettings) => readonly TokenLoss[]
 }
+
+/** Episodes of one instance, which are compared with one another. */
+export interface ComparedGroup {
+  readonly task: string
+  /** [group] */
+  readonly episodes: readonly ComparedEpisode[]
+}
+
+export interface ComparedEpisode {
+  /** The reward that learning compares: the environment's, or the penalty for not completing. */
+  readonly reward: number
+  /** Whether that is at least the task's `success.atLeast`. */
+  readonly success: boolean
+  readonly completed: boolean
+  readonly actionTokens: number
+  readonly turns: readonly ComparedTurn[]
+}
+
+export interface ComparedTurn {
+  /** The environment's reward for it. */
+  readonly reward: number
+  /** Tokens that the policy sampled. */
+  readonly actionTokens: number
+  /** The exact state that it began in, where the environment names it. */
+  readonly state?: string
+}
+
+/** The advantage of an episode: one number for all of its action tokens, or [turns]. */
+export type EpisodeAdvantage = number | readonly TurnAdvantage[]
+/** The advantage of a turn: one number for all of its action tokens, or [tokens]. */
+export type TurnAdvantage = number | readonly number[]
+
+/** A sampled token. Logarithms are natural, at the temperature of sampling. */
+export interface LossToken {
+  readonly logprob: number
+  /** The logprob under the version that sampled it. */
+  readonly behaviourLogprob: number
+  /** The logprob that ratios divide by: of the version that the update starts from with `learning.proximal: start`, else of the sampler. */
+  readonly proximalLogprob: number
+  /** With `learning.proximal: start` its importance weight is part of it. */
+  readonly advantage: number
+  /** Whether its turn was drawn from the pool of older versions. */
+  readonly stale: boolean
+}
+
+/** The current settings that a loss may read. */
+export type LossSettings = Pick<TokenObjective, 'clipLow' | 'clipHigh' | 'dualClip'>

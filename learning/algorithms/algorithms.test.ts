@@ -7,7 +7,8 @@ import { grpo } from './grpo.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
 
-const all = Object.values(algorithms)
+const { imitation: _, ...comparing } = algorithms
+const all = Object.values(comparing)
 const reward = fc.double({ min: -10, max: 10, noNaN: true, noDefaultInfinity: true })
 const rewards = fc.array(reward, { minLength: 2, maxLength: 16 })
 
@@ -68,15 +69,18 @@ describe('groupAdvantages', () => {
   })
 })
 
-const tasks = [{ task: 'db' }, { task: 'os', objective: 'gspo' }, { task: 'kg', objective: '/my/loss.ts' }]
+const tasks = [{ task: 'db' }, { task: 'os', objective: 'gspo' }, { task: 'kg', objective: '/my/own.ts' }]
 
 it('a task has its own objective, or that of the run, each listed once', () => {
-  const choice = { learning: { objective: 'cispo' }, tasks: [...tasks, { task: 'webshop' }] }
-  expect(chosenLosses(choice)).toEqual(['cispo', 'gspo', '/my/loss.ts'])
+  const choice = { learning: { algorithm: 'cispo' }, tasks: [...tasks, { task: 'webshop' }] }
+  expect(chosenLosses(choice)).toEqual(['cispo', 'gspo', '/my/own.ts'])
   expect(lossOfTask(choice, 'os')).toBe('gspo')
   expect(lossOfTask(choice, 'webshop')).toBe('cispo')
+  // Algorithms that compare differently may have one loss.
+  const alike = [{ task: 'db', objective: 'rloo' }, { task: 'os' }]
+  expect(chosenLosses({ learning: { algorithm: 'dr_grpo' }, tasks: alike })).toEqual(['clipped'])
 })
 
 it('imitation alone has no policy loss, for any task', () => {
-  expect(chosenLosses({ learning: { objective: 'imitation' }, tasks })).toEqual(['clipped'])
+  expect(chosenLosses({ learning: { algorithm: 'imitation' }, tasks })).toEqual(['clipped'])
 })

@@ -1,73 +1,62 @@
 /**
- * The algorithms by name, and the parts of them that a configuration chooses apart.
+ * The algorithms by name, and the losses of theirs that trainers know.
  *
  * Invariants
- * - Each name of an advantage or a policy loss leads to one algorithm; any other name is that of a custom module.
- * - A task without an objective of its own has that of the run. Imitation alone has no policy loss, for any task.
+ * - Each name leads to one algorithm; any other name is that of a module (`custom-algorithm.ts`).
+ * - A task without an objective of its own has the loss of the run's algorithm. Imitation alone has no policy loss, for any task.
  * - The losses stand in the order in which the tasks name them first, each once.
  */
-import type { Algorithm, SequenceLoss } from './algorithm.ts'
+import type { SequenceLoss } from './algorithm.ts'
 import { cispo } from './cispo.ts'
 import { drGrpo } from './dr-grpo.ts'
 import { grpo } from './grpo.ts'
 import { gspo } from './gspo.ts'
-import { imitatesAlone } from './imitation.ts'
+import { imitatesAlone, imitation } from './imitation.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
 
-/** All algorithms by name; a configuration chooses the advantage and the loss of one apart. */
-export const algorithms = {
-  grpo,
-  dr_grpo: drGrpo,
-  rloo,
-  reinforce_pp: reinforcePp,
-  cispo,
-  gspo,
-} as const satisfies Record<string, Algorithm>
+/** All algorithms by their names in the configuration. */
+export const algorithms = { grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, imitation }
+export type AlgorithmName = keyof typeof algorithms
+export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 
-/** Algorithms whose advantages `learning.advantage` names; the others have those of `grpo`. */
-export const advantageNames = ['grpo', 'dr_grpo', 'rloo', 'reinforce_pp'] as const
-export type AdvantageName = (typeof advantageNames)[number]
-
-/** Policy losses by the names of `learning.objective`; `clipped` is that of all algorithms but two. */
-export const policyLosses = {
-  clipped: grpo.loss,
-  cispo: cispo.loss,
-  gspo: gspo.loss,
-} as const satisfies Record<string, SequenceLoss>
+/** The losses of these algorithms by their names in the contract of trainers. */
+export const policyLosses = { clipped: grpo.loss, cispo: cispo.loss, gspo: gspo.loss }
 export type PolicyLoss = keyof typeof policyLosses
 
-/** The names for `learning.objective`, beside a custom module. */
-export const objectiveNames = [...(Object.keys(policyLosses) as PolicyLoss[]), 'imitation'] as const
-
-/** True for an advantage that comes with Perdure; any other name is that of a module (`custom-advantage.ts`). */
-export function isAdvantageName(name: string): name is AdvantageName {
-  return (advantageNames as readonly string[]).includes(name)
+/** True for an algorithm that comes with Perdure. */
+export function isAlgorithmName(name: string): name is AlgorithmName {
+  return Object.hasOwn(algorithms, name)
 }
 
-/** True for a loss that comes with Perdure; any other name is that of a module (`custom-loss.ts`). */
+/** True for a loss that comes with Perdure. */
 export function isPolicyLoss(name: string): name is PolicyLoss {
   return Object.hasOwn(policyLosses, name)
 }
 
+/** The name of a loss that trainers know; undefined for any other. */
+export function lossName(loss: SequenceLoss): PolicyLoss | undefined {
+  return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => policyLosses[name] === loss)
+}
+
 /** Names as in the configuration. */
-interface ObjectiveChoice {
-  readonly learning: { readonly objective: string }
+interface LossChoices {
+  readonly learning: { readonly algorithm: string }
   readonly tasks: readonly { readonly task: string; readonly objective?: string | undefined }[]
 }
 
 /**
- * The losses that tokens of a run are learnt by.
- * @example chosenLosses({ learning: { objective: 'clipped' }, tasks: [{ task: 'db', objective: 'gspo' }, { task: 'os' }] })
+ * The losses that tokens of a run are learnt by: names, and paths of modules.
+ * @example chosenLosses({ learning: { algorithm: 'rloo' }, tasks: [{ task: 'db', objective: 'gspo' }, { task: 'os' }] })
  * // ['gspo', 'clipped']
  */
-export function chosenLosses(choice: ObjectiveChoice): readonly string[] {
+export function chosenLosses(choice: LossChoices): readonly string[] {
   return [...new Set(choice.tasks.map(({ task }) => lossOfTask(choice, task)))]
 }
 
 /** The loss of a task. */
-export function lossOfTask({ learning, tasks }: ObjectiveChoice, name: string): string {
-  // Nothing of a policy loss counts where won episodes alone are imitated.
-  if (imitatesAlone(learning)) return 'clipped'
-  return tasks.find(({ task }) => task === name)?.objective ?? learning.objective
+export function lossOfTask({ learning, tasks }: LossChoices, name: string): string {
+  const own = tasks.find(({ task }) => task === name)?.objective
+  const algorithm = own === undefined || imitatesAlone(learning) ? learning.algorithm : own
+  return isAlgorithmName(algorithm) ? (lossName(algorithms[algorithm].loss) ?? algorithm) : algorithm
 }

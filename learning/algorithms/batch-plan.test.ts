@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type BatchPlan, planBatch } from './batch-plan.ts'
+import { type AlgorithmName, algorithmNames, algorithms } from './algorithms.ts'
+import { type BatchGroup, batchAdvantages } from './batch-advantages.ts'
+import { type BatchPlan, type BatchRules, planBatch } from './batch-plan.ts'
 import { groupAdvantages } from './group-rewards.ts'
 import { grpo } from './grpo.ts'
+import type { StepGroupRules } from './step-groups.ts'
 import { tokenMoments } from './task-normalization.ts'
 
 const rules = {
@@ -10,16 +13,22 @@ const rules = {
   taskWeighting: 'none',
   lossAggregation: 'token',
   taskWeights: { db: 1, os: 1 },
-  objective: 'clipped',
   imitation: { coefficient: 0 },
   stepGroups: { weight: 0, discount: 1 },
 } as const
 const winner = { task: 'db', rewards: [0, 1], actionTokens: [3, 1] }
 const draw = { task: 'db', rewards: [0, 0], actionTokens: [7, 7] }
 
+function planOf(
+  groups: readonly BatchGroup[],
+  rule: BatchRules & { readonly algorithm: AlgorithmName; readonly stepGroups: StepGroupRules },
+): BatchPlan {
+  return planBatch(groups, batchAdvantages(algorithms[rule.algorithm], groups, rule), rule)
+}
+
 describe('planBatch', () => {
   it('a group with equal rewards contributes nothing to the loss', () => {
-    const plan = planBatch([winner, draw], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
+    const plan = planOf([winner, draw], { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' })
     expect(plan.groups[1]).toEqual({
       advantages: [[0], [0]],
       tokenWeights: [0, 0],
@@ -27,16 +36,16 @@ describe('planBatch', () => {
       inBatch: [false, false],
     })
     expect(plan.groups[0]).toEqual(
-      planBatch([winner], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' }).groups[0],
+      planOf([winner], { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' }).groups[0],
     )
     expect(plan.withPreference).toBe(1)
     expect(plan.actionTokens).toBe(4) // 3 + 1, without the 14 of the draw
   })
 
   it('the published arithmetic keeps a group with equal rewards in the loss', () => {
-    const plan = planBatch([winner, draw], {
+    const plan = planOf([winner, draw], {
       ...rules,
-      advantage: 'grpo',
+      algorithm: 'grpo',
       taskNormalization: 'per_task_published',
     })
     expect(plan.groups[1]?.inBatch).toEqual([true, true])
@@ -46,9 +55,9 @@ describe('planBatch', () => {
 
   it('what was won is imitated beside the policy loss, also where a group has no preference', () => {
     const won = { task: 'os', rewards: [1, 1], actionTokens: [2, 4] }
-    const plan = planBatch([winner, draw, won], {
+    const plan = planOf([winner, draw, won], {
       ...rules,
-      advantage: 'dr_grpo',
+      algorithm: 'dr_grpo',
       taskNormalization: 'none',
       imitation: { coefficient: 0.7 },
     })
@@ -73,11 +82,10 @@ describe('planBatch', () => {
 
   // [IMITATION-2]
   it('alone, imitation has an advantage of 1 for what was won and nothing else in the batch', () => {
-    const plan = planBatch([winner, draw], {
+    const plan = planOf([winner, draw], {
       ...rules,
-      advantage: 'grpo',
+      algorithm: 'imitation',
       taskNormalization: 'per_task',
-      objective: 'imitation',
     })
     expect(plan.groups[0]).toEqual({
       advantages: [[0], [1]],
@@ -111,8 +119,8 @@ describe('planBatch', () => {
     ]
     const group = { task: 'db', rewards: [0, 1], actionTokens: [3, 5], episodes }
     const stepGroups = { weight: 2, discount: 0.5 }
-    const rule = { ...rules, advantage: 'dr_grpo', taskNormalization: 'none', stepGroups } as const
-    const plan = planBatch([group], rule)
+    const rule = { ...rules, algorithm: 'dr_grpo', taskNormalization: 'none', stepGroups } as const
+    const plan = planOf([group], rule)
     expect(plan.groups[0]?.advantages).toEqual([
       [-0.5 - 2 * 0.25, -0.5],
       [0.5 + 2 * 0.25, 0.5],
@@ -120,23 +128,23 @@ describe('planBatch', () => {
     expect(plan.groups[0]?.tokenWeights).toEqual([1 / 8, 1 / 8])
     // Σ|A| over tokens is 2·1 + 1·0.5 + 1·1 + 4·0.5 = 5.5, the other task's 4·0.5 = 2; both become half of the sum.
     const other = { task: 'os', rewards: [0, 1], actionTokens: [2, 2] }
-    const equal = planBatch([group, other], { ...rule, taskWeighting: 'equal' })
+    const equal = planOf([group, other], { ...rule, taskWeighting: 'equal' })
     expect(equal.tasks.get('db')?.gradientShare).toBeCloseTo(0.5, 12)
     expect(equal.groups[0]?.advantages[1]?.[1]).toBeCloseTo((0.5 * 3.75) / 5.5, 12)
-    expect(planBatch([{ ...group, rewards: [1, 1] }], rule).groups[0]?.advantages).toEqual([[0], [0]])
+    expect(planOf([{ ...group, rewards: [1, 1] }], rule).groups[0]?.advantages).toEqual([[0], [0]])
   })
 
   it('a batch of draws has no token to learn from', () => {
-    const plan = planBatch([draw, draw], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
+    const plan = planOf([draw, draw], { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' })
     expect(plan).toMatchObject({ withPreference: 0, actionTokens: 0 })
   })
 
   it('reinforce_pp normalizes over the whole batch before the tasks', () => {
     const batch = [winner, { task: 'os', rewards: [0, 5], actionTokens: [2, 2] }]
-    const plan = planBatch(batch, { ...rules, advantage: 'reinforce_pp', taskNormalization: 'none' })
+    const plan = planOf(batch, { ...rules, algorithm: 'reinforce_pp', taskNormalization: 'none' })
     const moments = tokenMoments(
       plan.groups.map((group, index) => ({
-        advantages: group.advantages.flat(),
+        advantages: group.advantages.flat(2),
         actionTokens: batch[index]?.actionTokens ?? [],
       })),
     )
@@ -156,23 +164,22 @@ describe('planBatch', () => {
       { maxLength: 6 },
     )
     const arbitraryRules = fc.record({
-      advantage: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
+      algorithm: fc.constantFrom(...algorithmNames),
       taskNormalization: fc.constantFrom('none', 'per_task', 'per_task_published'),
       taskWeighting: fc.constantFrom('none', 'equal'),
       negativeWeight: fc.constantFrom(0, 0.3, 1),
       lossAggregation: fc.constantFrom('token', 'episode', 'task'),
       taskWeights: fc.record({ a: fc.nat(3), b: fc.nat(3) }),
-      objective: fc.constantFrom('clipped', 'imitation'),
       imitation: fc.record({ coefficient: fc.constantFrom(0, 0.3) }),
       stepGroups: fc.constant({ weight: 0, discount: 1 }),
     })
     fc.assert(
       fc.property(groups, arbitraryRules, (batch, rule) => {
-        const plan = planBatch(batch, rule)
+        const plan = planOf(batch, rule)
         expect(plan.groups.map((group) => group.advantages.length)).toEqual(
           batch.map((one) => one.rewards.length),
         )
-        expect(plan.groups.flatMap((group) => group.advantages.flat()).every(Number.isFinite)).toBe(true)
+        expect(plan.groups.flatMap((group) => group.advantages.flat(2)).every(Number.isFinite)).toBe(true)
       }),
     )
   })
@@ -181,7 +188,7 @@ describe('planBatch', () => {
     // Eight rewards of one group: Σ A² = 7 after the division by the deviation, over 8 episodes of 10 tokens: σ² = 7·10/(80 − 1)
     const one = { task: 'db', rewards: [1, 0, 0, 0, 0, 0, 0, 0], actionTokens: new Array<number>(8).fill(10) }
     const two = { task: 'os', rewards: [5, 0, 5, 0, 0, 0, 0, 0], actionTokens: new Array<number>(8).fill(10) }
-    const plan = planBatch([one, two], { ...rules, advantage: 'grpo', taskNormalization: 'per_task' })
+    const plan = planOf([one, two], { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' })
     for (const [index, { rewards }] of [one, two].entries())
       for (const [sample, advantage] of groupAdvantages(rewards, grpo).entries())
         expect(plan.groups[index]?.advantages[sample]?.[0]).toBeCloseTo(advantage / Math.sqrt(70 / 79), 5)
@@ -192,10 +199,10 @@ describe('planBatch', () => {
       { task: 'db', rewards: [0, 1], actionTokens: [30, 30] },
       { task: 'os', rewards: [0, 1], actionTokens: [300, 300] },
     ]
-    const perTask = { ...rules, advantage: 'grpo', taskNormalization: 'per_task' } as const
+    const perTask = { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' } as const
     const sharesOf = (plan: BatchPlan) => [...plan.tasks.values()].map(({ gradientShare }) => gradientShare)
-    expect(sharesOf(planBatch(batch, perTask))[0]).toBeCloseTo(30 / 330, 2)
-    expect(sharesOf(planBatch(batch, { ...perTask, taskWeighting: 'equal' }))).toEqual([
+    expect(sharesOf(planOf(batch, perTask))[0]).toBeCloseTo(30 / 330, 2)
+    expect(sharesOf(planOf(batch, { ...perTask, taskWeighting: 'equal' }))).toEqual([
       expect.closeTo(0.5, 9),
       expect.closeTo(0.5, 9),
     ])
@@ -203,7 +210,7 @@ describe('planBatch', () => {
 
   it('the figures of a task are those of its groups with preference before normalization', () => {
     // advantages ∓0.5 at 3 and 1 tokens: mean (−1.5 + 0.5)/4 = −0.25, squares 3·0.0625 + 0.5625 = 0.75, /3 = 0.25, σ = 0.5
-    const plan = planBatch([winner, draw], { ...rules, advantage: 'dr_grpo', taskNormalization: 'per_task' })
+    const plan = planOf([winner, draw], { ...rules, algorithm: 'dr_grpo', taskNormalization: 'per_task' })
     expect(plan.tasks.get('db')).toEqual({
       moments: { mean: -0.25, deviation: 0.5, actionTokens: 4 },
       gradientShare: 1,

@@ -4,19 +4,15 @@
  * Invariants
  * - A group with equal rewards contributes nothing to the policy loss (except in the published arithmetic).
  * - The order of groups and episodes is kept; the plan depends on nothing else than its input.
- * - A unit has one advantage: an episode, or each of its turns where steps are compared. Rules for advantages over tokens
- *   (moments, masses, weights) apply to the tokens of units.
+ * - Rules for advantages over tokens (moments, masses, weights) apply to the tokens of units (`batch-advantages.ts`).
  */
 
-import { fullReward, isSuccess } from '../evaluation/reward.ts'
 import { tokenWeights } from '../loss/loss-aggregation.ts'
-import type { Algorithm } from './algorithm.ts'
-import { type AdvantageName, algorithms } from './algorithms.ts'
-import type { AdvantageGroup, CheckedAdvantage } from './custom-advantage.ts'
-import { groupAdvantages, hasPreference } from './group-rewards.ts'
+import type { TurnAdvantage } from './algorithm.ts'
+import { type BatchAdvantages, type BatchGroup, byEpisode, type Units } from './batch-advantages.ts'
+import { hasPreference } from './group-rewards.ts'
 import { type ImitationRules, imitatesAlone, imitationWeights } from './imitation.ts'
 import { weighNegative } from './negative-weight.ts'
-import { type StepGroupRules, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 import {
   normalizeByTask,
   type TaskMoments,
@@ -26,37 +22,19 @@ import {
 } from './task-normalization.ts'
 import { massShares, type TaskWeighting, type WeightedGroup, weighTasks } from './task-weighting.ts'
 
-/** A finished group, as the update sees it. */
-export interface BatchGroup {
-  readonly task: string
-  /** [group] */
-  readonly rewards: readonly number[]
-  /** [group] action tokens of each episode. */
-  readonly actionTokens: readonly number[]
-  /** Reward of a success; that of a task that is solved where it is absent. */
-  readonly atLeast?: number
-  /** Its weight beside a group that was played for the update; absent: it is one. */
-  readonly replayWeight?: number
-  /** [group] the steps of each episode, with the action tokens of each turn; needed where steps are compared, and by a custom advantage. */
-  readonly episodes?: readonly (SteppedEpisode & { readonly turnTokens: readonly number[] })[]
-}
-
 /** How a batch is learnt from; names as in the configuration. */
 export interface BatchRules extends ImitationRules {
-  /** The algorithm whose advantages are taken, by name, or a custom advantage. */
-  readonly advantage: AdvantageName | CheckedAdvantage
   /** The weight of a negative advantage, beside 1 for a positive one. */
   readonly negativeWeight: number
   readonly taskNormalization: TaskNormalization
   readonly taskWeighting: TaskWeighting
-  readonly stepGroups: StepGroupRules
   /** Weight of each task of the mix. */
   readonly taskWeights: Readonly<Record<string, number>>
 }
 
 export interface PlannedGroup {
-  /** [group][units] of every action token of the unit: one for an episode, or one for each of its turns where steps are compared. */
-  readonly advantages: readonly (readonly number[])[]
+  /** [group][1] of all action tokens of the episode, or [group][turns] */
+  readonly advantages: readonly (readonly TurnAdvantage[])[]
   /** [group] what each action token of the episode counts in the policy loss; over the batch they add up to 1, or are all 0. */
   readonly tokenWeights: readonly number[]
   /** [group] what the negative log-likelihood of each action token of the episode counts besides. */
@@ -84,26 +62,24 @@ export interface BatchPlan {
   readonly actionTokens: number
 }
 
-/** The units of a group, [units] each. */
-interface Units extends WeighedGroup {
-  /** To which episode of its group each unit belongs. */
-  readonly owners: readonly number[]
-}
-
 /**
- * Plans a batch: group advantage with that of steps, then the algorithm's normalization over the whole batch, if it has one, then task
- * normalization, then what negative advantages, tokens and tasks count.
- * @throws RangeError a group of fewer than two rewards, a reward not finite, lengths that do not fit
- * @example planBatch([{ task: 'db', rewards: [0, 1], actionTokens: [5, 5] }], { advantage: 'dr_grpo', negativeWeight: 1, taskNormalization: 'none',
- *   taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1 }, objective: 'clipped', imitation: { coefficient: 0 },
- *   stepGroups: { weight: 0, discount: 1 } }).groups[0]
+ * Plans a batch from its advantages: the algorithm's normalization over the whole batch, if it has one, then task normalization, then
+ * what negative advantages, tokens and tasks count.
+ * @throws RangeError lengths that do not fit
+ * @example planBatch(groups, batchAdvantages(drGrpo, groups, { stepGroups: { weight: 0, discount: 1 } }), { negativeWeight: 1,
+ *   taskNormalization: 'none', taskWeighting: 'none', lossAggregation: 'token', taskWeights: { db: 1 }, algorithm: 'dr_grpo',
+ *   imitation: { coefficient: 0 } }).groups[0] // of two episodes of five tokens with the rewards 0 and 1:
  * // advantages [[-0.5], [0.5]], tokenWeights [0.1, 0.1], imitationWeights [0, 0], inBatch [true, true]
  */
-export function planBatch(groups: readonly BatchGroup[], rules: BatchRules): BatchPlan {
+export function planBatch(
+  groups: readonly BatchGroup[],
+  advantages: BatchAdvantages,
+  rules: BatchRules,
+): BatchPlan {
   const imitation = imitationWeights(groups, rules)
   const planned = imitatesAlone(rules)
-    ? planImitation(groups, imitation)
-    : planPolicyLoss(groups, imitation, rules)
+    ? planImitation(groups, imitation, advantages)
+    : planPolicyLoss(groups, imitation, advantages, rules)
   const own = groups.filter(({ replayWeight }) => replayWeight === undefined)
   return { ...planned, withPreference: own.filter(({ rewards }) => hasPreference(rewards)).length }
 }
@@ -114,10 +90,11 @@ type Planned = Omit<BatchPlan, 'withPreference'>
 function planPolicyLoss(
   groups: readonly BatchGroup[],
   imitation: readonly (readonly number[])[],
+  { groups: units, normalizesBatch }: BatchAdvantages,
   rules: BatchRules,
 ): Planned {
-  const units = groups.map((group) => unitsOf(group, rules))
-  const normalized = normalizeByTask(normalizedBatch(units, rules), rules.taskNormalization)
+  const ofBatch = normalizesBatch ? normalizedTogether(units, rules.taskNormalization) : units
+  const normalized = normalizeByTask(ofBatch, rules.taskNormalization)
   const inLoss = units.map(({ preference }) => preference || rules.taskNormalization === 'per_task_published')
   const counted = groups.map((group, index) => ({
     ...group,
@@ -137,30 +114,37 @@ function planPolicyLoss(
   const planned = weighted.map((group, index) => ({ ...group, advantages: advantages[index] ?? [] }))
   return planOf(
     groups,
-    groups.map(({ rewards }, index) => ({
-      advantages: byEpisode(planned[index], rewards.length),
-      tokenWeights: weights[index] ?? [],
-      imitationWeights: imitation[index] ?? [],
-      inBatch: rewards.map((_, sample) => (inLoss[index] ?? false) || (imitation[index]?.[sample] ?? 0) > 0),
-    })),
+    planned.map((unit, index) => {
+      const group = groups[index] as BatchGroup
+      return {
+        advantages: byEpisode(unit, group),
+        tokenWeights: weights[index] ?? [],
+        imitationWeights: imitation[index] ?? [],
+        inBatch: group.rewards.map(
+          (_, sample) => (inLoss[index] ?? false) || (imitation[index]?.[sample] ?? 0) > 0,
+        ),
+      }
+    }),
     tasksOf(units, planned),
   )
 }
 
 /** A batch of which nothing but imitation is learnt from. @param imitation [groups][group] */
-function planImitation(groups: readonly BatchGroup[], imitation: readonly (readonly number[])[]): Planned {
-  const planned = groups.map(({ rewards, atLeast = fullReward }, index) => ({
-    advantages: rewards.map((reward) => [isSuccess(reward, { atLeast }) ? 1 : 0]),
-    tokenWeights: rewards.map(() => 0),
+function planImitation(
+  groups: readonly BatchGroup[],
+  imitation: readonly (readonly number[])[],
+  advantages: BatchAdvantages,
+): Planned {
+  const planned = groups.map((group, index) => ({
+    advantages: byEpisode(advantages.groups[index] as Units, group),
+    tokenWeights: group.rewards.map(() => 0),
     imitationWeights: imitation[index] ?? [],
-    inBatch: rewards.map((_, sample) => (imitation[index]?.[sample] ?? 0) > 0),
+    inBatch: group.rewards.map((_, sample) => (imitation[index]?.[sample] ?? 0) > 0),
   }))
-  const units = groups.map(({ task, rewards, actionTokens }, index) => ({
-    task,
-    actionTokens,
-    advantages: (planned[index]?.advantages ?? []).flat(),
-    tokenWeights: imitation[index] ?? [],
-    preference: hasPreference(rewards),
+  const units = advantages.groups.map((unit, index) => ({
+    ...unit,
+    tokenWeights: unit.owners.map((episode) => imitation[index]?.[episode] ?? 0),
+    preference: hasPreference(groups[index]?.rewards ?? []),
   }))
   return planOf(groups, planned, tasksOf(units, units))
 }
@@ -179,80 +163,6 @@ function planOf(
   return { groups: planned, tasks, actionTokens }
 }
 
-/** Group advantages, of the turns where steps are compared. */
-function unitsOf(group: BatchGroup, rules: BatchRules): Units {
-  const { task, rewards, actionTokens, episodes } = group
-  if (typeof rules.advantage !== 'string') return customUnits(group, rules.advantage)
-  const preference = hasPreference(rewards)
-  const algorithm = algorithms[rules.advantage]
-  const advantages = groupAdvantages(rewards, algorithm)
-  const { weight } = rules.stepGroups
-  if (weight === 0 || !preference || episodes === undefined)
-    return { task, preference, advantages, actionTokens, owners: rewards.map((_, sample) => sample) }
-  const ofSteps = stepAdvantages(episodes, rules.stepGroups, algorithm)
-  const turns = episodes.flatMap(({ turnTokens }, owner) =>
-    turnTokens.map((tokens, turn) => ({
-      owner,
-      tokens,
-      advantage: (advantages[owner] ?? 0) + weight * (ofSteps[owner]?.[turn] ?? 0),
-    })),
-  )
-  return {
-    task,
-    preference,
-    advantages: turns.map(({ advantage }) => advantage),
-    actionTokens: turns.map(({ tokens }) => tokens),
-    owners: turns.map(({ owner }) => owner),
-  }
-}
-
-/** A group as a custom advantage sees it. */
-export function advantageGroup({ task, rewards, actionTokens, episodes = [] }: BatchGroup): AdvantageGroup {
-  return {
-    task,
-    episodes: episodes.map(({ completed, steps, turnTokens }, sample) => ({
-      reward: rewards[sample] ?? 0,
-      completed,
-      actionTokens: actionTokens[sample] ?? 0,
-      turns: steps.map(({ state, paid }, turn) => ({
-        reward: paid,
-        actionTokens: turnTokens[turn] ?? 0,
-        ...(state === undefined ? {} : { state }),
-      })),
-    })),
-  }
-}
-
-/** The turns of a group with a custom advantage; it has a preference where one of them is not 0. */
-function customUnits(group: BatchGroup, own: CheckedAdvantage): Units {
-  const { task, episodes = [] } = group
-  const found = own(advantageGroup(group))
-  const turns = episodes.flatMap(({ turnTokens }, owner) => {
-    const [first = 0, ...others] = found[owner] ?? []
-    const isOne = others.length === 0
-    return turnTokens.map((tokens, turn) => ({
-      owner,
-      tokens,
-      advantage: isOne ? first : (found[owner]?.[turn] ?? 0),
-    }))
-  })
-  return {
-    task,
-    preference: turns.some(({ advantage }) => advantage !== 0),
-    advantages: turns.map(({ advantage }) => advantage),
-    actionTokens: turns.map(({ tokens }) => tokens),
-    owners: turns.map(({ owner }) => owner),
-  }
-}
-
-/** Advantages of units, [group][units]. */
-function byEpisode(units: Units | undefined, episodes: number): number[][] {
-  const found = Array.from({ length: episodes }, (): number[] => [])
-  for (const [unit, owner] of (units?.owners ?? []).entries())
-    found[owner]?.push(units?.advantages[unit] ?? 0)
-  return found
-}
-
 function tasksOf(
   units: readonly WeighedGroup[],
   planned: readonly WeightedGroup[],
@@ -265,14 +175,9 @@ function tasksOf(
   )
 }
 
-/** Units with the advantages that the algorithm normalizes over the whole batch, where it does. */
-function normalizedBatch(
-  units: readonly Units[],
-  { advantage, taskNormalization }: BatchRules,
-): readonly Units[] {
-  const { normalizedBatch }: Partial<Algorithm> = typeof advantage === 'string' ? algorithms[advantage] : {}
-  const found = normalizedBatch?.(units, taskNormalization)
-  return found === undefined
-    ? units
-    : units.map((unit, index) => ({ ...unit, advantages: found[index] ?? [] }))
+/** Units with advantages that are normalized over the whole batch, (A − μ) / (σ + 1e-6). */
+function normalizedTogether(units: readonly Units[], mode: TaskNormalization): readonly Units[] {
+  const asOneTask = units.map((unit) => ({ ...unit, task: '' }))
+  const found = normalizeByTask(asOneTask, mode === 'per_task_published' ? mode : 'per_task')
+  return units.map((unit, index) => ({ ...unit, advantages: found[index] ?? [] }))
 }

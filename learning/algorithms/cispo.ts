@@ -12,18 +12,17 @@ import { grpo } from './grpo.ts'
 
 export const cispo: Algorithm = {
   ...grpo,
+  name: 'cispo',
   loss: {
     lossesOf: (tokens, bounds) =>
-      tokens.map(({ logprob, behaviourLogprob, advantage }) => {
-        const ratio = Math.exp(logprob - behaviourLogprob)
+      tokens.map(({ logprob, proximalLogprob, advantage }) => {
+        const ratio = Math.exp(logprob - proximalLogprob)
         const weight = clip(ratio, bounds)
         return {
           loss: -weight * advantage * logprob,
           derivative: -weight * advantage,
-          ratio,
           clipped: weight !== ratio,
         }
       }),
-    isInGraph: false,
   },
 }

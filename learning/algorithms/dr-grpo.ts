@@ -4,7 +4,7 @@
  * Source: arXiv 2503.20783.
  */
 import type { Algorithm } from './algorithm.ts'
-import { centredRewards } from './group-rewards.ts'
+import { byReward, centredRewards } from './group-rewards.ts'
 import { grpo } from './grpo.ts'
 
-export const drGrpo: Algorithm = { ...grpo, advantagesOf: centredRewards }
+export const drGrpo: Algorithm = { ...grpo, name: 'dr_grpo', advantagesOf: byReward(centredRewards) }

@@ -6,28 +6,58 @@
  * - [GROUP-REWARDS-2] The group's advantages sum to zero, and keep the order of the rewards.
  */
 
-/** Compares the episodes of a group (`Algorithm`). @param rewards [group] @returns [group] */
-type Comparison = (rewards: readonly number[]) => readonly number[]
+import { fullReward, isSuccess } from '../evaluation/reward.ts'
+import type { Algorithm } from './algorithm.ts'
 
 /** Keeps the quotient finite where rewards barely differ; the published value. */
 export const deviationFloor = 1e-6
 
 /**
- * Advantage of each episode of a group by an algorithm, given to every action token of the episode.
+ * Advantages by what a comparison says of the rewards of each group.
+ * @param compare [group] finite rewards, at least two, not all equal, to [group] advantages whose sum is 0
+ * @example byReward(centredRewards) // the advantages of Dr. GRPO
+ */
+export function byReward(
+  compare: (rewards: readonly number[]) => readonly number[],
+): Algorithm['advantagesOf'] {
+  return (groups) =>
+    groups.map(({ episodes }) => {
+      const rewards = episodes.map(({ reward }) => reward)
+      return hasPreference(rewards) ? compare(rewards) : rewards.map(() => 0)
+    })
+}
+
+/**
+ * Advantages of things that have a reward alone, as an algorithm compares the episodes of a group.
  * @param rewards [group] finite, at least two
- * @returns [group], same order; all zero when the rewards are equal
- * @throws RangeError fewer than two rewards, or one not finite
+ * @returns [group], same order
+ * @throws RangeError fewer than two rewards, one not finite, or an advantage that is no number
  * @example groupAdvantages([0, 1], grpo) // ≈ [-0.7071, 0.7071]
  */
 export function groupAdvantages(
   rewards: readonly number[],
-  { advantagesOf }: { readonly advantagesOf: Comparison },
+  { advantagesOf }: Pick<Algorithm, 'advantagesOf'>,
 ): readonly number[] {
+  checkRewards(rewards)
+  const rest = { completed: true, actionTokens: 0, turns: [] }
+  const episodes = rewards.map((reward) => ({
+    ...rest,
+    reward,
+    success: isSuccess(reward, { atLeast: fullReward }),
+  }))
+  const [advantages = []] = advantagesOf([{ task: '', episodes }])
+  return advantages.map((advantage) => {
+    if (typeof advantage === 'number') return advantage
+    throw new RangeError('a list of advantages, expected one number where rewards alone are compared')
+  })
+}
+
+/** @throws RangeError fewer than two rewards, or one not finite */
+export function checkRewards(rewards: readonly number[]): void {
   if (rewards.length < 2) throw new RangeError(`a group has ${rewards.length} rewards, expected at least 2`)
   for (const reward of rewards)
     if (!Number.isFinite(reward))
       throw new RangeError(`a group has the reward ${reward}, expected a finite one`)
-  return hasPreference(rewards) ? advantagesOf(rewards) : rewards.map(() => 0)
 }
 
 /** True when the rewards differ, so that the group says which episode was better. */

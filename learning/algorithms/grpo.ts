@@ -6,16 +6,19 @@
  */
 import { clippedLoss } from '../loss/objective.ts'
 import type { Algorithm } from './algorithm.ts'
-import { centredRewards, deviationFloor, unbiasedDeviation } from './group-rewards.ts'
+import { byReward, centredRewards, deviationFloor, unbiasedDeviation } from './group-rewards.ts'
 
 export const grpo: Algorithm = {
-  advantagesOf(rewards) {
+  name: 'grpo',
+  advantagesOf: byReward((rewards) => {
     const centred = centredRewards(rewards)
     const factor = 1 / (unbiasedDeviation(centred) + deviationFloor)
     return centred.map((value) => value * factor)
-  },
+  }),
   loss: {
-    lossesOf: (tokens, bounds) => tokens.map((token) => clippedLoss(token, bounds)),
-    isInGraph: true,
+    lossesOf: (tokens, bounds) =>
+      tokens.map(({ logprob, proximalLogprob, advantage }) =>
+        clippedLoss({ logprob, behaviourLogprob: proximalLogprob, advantage }, bounds),
+      ),
   },
 }

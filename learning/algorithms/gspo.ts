@@ -11,17 +11,17 @@ import { grpo } from './grpo.ts'
 
 export const gspo: Algorithm = {
   ...grpo,
+  name: 'gspo',
   loss: {
     lossesOf(tokens, bounds) {
-      const logRatios = tokens.map(({ logprob, behaviourLogprob }) => logprob - behaviourLogprob)
+      const logRatios = tokens.map(({ logprob, proximalLogprob }) => logprob - proximalLogprob)
       const ratio = Math.exp(logRatios.reduce((sum, logRatio) => sum + logRatio, 0) / tokens.length)
       return tokens.map(({ advantage }) => {
         const free = -advantage * ratio
         const bounded = -advantage * clip(ratio, bounds)
         const clipped = free < bounded
-        return { loss: clipped ? bounded : free, derivative: clipped ? 0 : free, ratio, clipped }
+        return { loss: clipped ? bounded : free, derivative: clipped ? 0 : free, clipped }
       })
     },
-    isInGraph: false,
   },
 }

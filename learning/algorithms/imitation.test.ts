@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { imitates, imitationWeights } from './imitation.ts'
 
-const rules = { objective: 'clipped', imitation: { coefficient: 0.2 }, lossAggregation: 'token' } as const
+const rules = { algorithm: 'grpo', imitation: { coefficient: 0.2 }, lossAggregation: 'token' } as const
 const groups = [
   { task: 'db', rewards: [1, 0, 1], actionTokens: [4, 9, 6] },
   { task: 'os', rewards: [-0.2, 0.5], actionTokens: [7, 7] },
@@ -15,7 +15,7 @@ it('the tokens of won episodes count, those of the others do not', () => {
     [0, 0],
   ])
   // Alone the coefficient is 1: each of two episodes a half.
-  const alone = { ...rules, objective: 'imitation', lossAggregation: 'episode' } as const
+  const alone = { ...rules, algorithm: 'imitation', lossAggregation: 'episode' } as const
   expect(imitationWeights(groups, alone)).toEqual([
     [1 / 8, 0, 1 / 12],
     [0, 0],
@@ -26,10 +26,10 @@ it('the tokens of won episodes count, those of the others do not', () => {
   expect(imitationWeights(groups.slice(1), rules)).toEqual([[0, 0]])
 })
 
-it('a run imitates where the coefficient or the objective says so', () => {
+it('a run imitates where the coefficient or the algorithm says so', () => {
   expect(imitates(rules)).toBe(true)
   expect(imitates({ ...rules, imitation: { coefficient: 0 } })).toBe(false)
-  expect(imitates({ objective: 'imitation', imitation: { coefficient: 0 } })).toBe(true)
+  expect(imitates({ algorithm: 'imitation', imitation: { coefficient: 0 } })).toBe(true)
 })
 
 // [IMITATION-1]

@@ -10,11 +10,20 @@
 
 import { fullReward, isSuccess } from '../evaluation/reward.ts'
 import { type LossAggregation, tokenWeights } from '../loss/loss-aggregation.ts'
+import type { Algorithm } from './algorithm.ts'
+import { grpo } from './grpo.ts'
+
+/** Imitation alone: what is won counts by `imitationWeights`, and the policy loss has no weight. */
+export const imitation: Algorithm = {
+  ...grpo,
+  name: 'imitation',
+  advantagesOf: (groups) => groups.map(({ episodes }) => episodes.map(({ success }) => (success ? 1 : 0))),
+}
 
 /** The rules of learning that decide about imitation; names as in the configuration. */
 export interface ImitationRules {
   /** `imitation`: no policy loss. */
-  readonly objective: string
+  readonly algorithm: string
   readonly imitation: {
     /** Weight beside the policy loss; 0: none. */
     readonly coefficient: number
@@ -23,12 +32,12 @@ export interface ImitationRules {
 }
 
 /** Whether nothing else is learnt from. */
-export function imitatesAlone({ objective }: Pick<ImitationRules, 'objective'>): boolean {
-  return objective === 'imitation'
+export function imitatesAlone({ algorithm }: Pick<ImitationRules, 'algorithm'>): boolean {
+  return algorithm === imitation.name
 }
 
 /** Whether anything is imitated. */
-export function imitates(rules: Pick<ImitationRules, 'objective' | 'imitation'>): boolean {
+export function imitates(rules: Pick<ImitationRules, 'algorithm' | 'imitation'>): boolean {
   return imitatesAlone(rules) || rules.imitation.coefficient > 0
 }
 
@@ -47,7 +56,7 @@ interface EarnedGroup {
  * The weight in the loss of the negative log-likelihood of each action token of an episode. Alone the coefficient is 1.
  * @returns [groups][group], same order; all 0 where nothing was won or nothing is imitated
  * @example imitationWeights([{ task: 'db', rewards: [1, 0], actionTokens: [4, 9] }],
- *   { objective: 'clipped', imitation: { coefficient: 0.2 }, lossAggregation: 'token' }) // [[0.05, 0]]
+ *   { algorithm: 'grpo', imitation: { coefficient: 0.2 }, lossAggregation: 'token' }) // [[0.05, 0]]
  */
 export function imitationWeights(groups: readonly EarnedGroup[], rules: ImitationRules): number[][] {
   const coefficient = imitatesAlone(rules) ? 1 : rules.imitation.coefficient

@@ -4,15 +4,6 @@
  * Source: arXiv 2501.03262.
  */
 import type { Algorithm } from './algorithm.ts'
-import { centredRewards } from './group-rewards.ts'
-import { grpo } from './grpo.ts'
-import { normalizeByTask } from './task-normalization.ts'
+import { drGrpo } from './dr-grpo.ts'
 
-export const reinforcePp: Algorithm = {
-  ...grpo,
-  advantagesOf: centredRewards,
-  normalizedBatch(groups, mode) {
-    const asOneTask = groups.map((group) => ({ ...group, task: '' }))
-    return normalizeByTask(asOneTask, mode === 'per_task_published' ? mode : 'per_task')
-  },
-}
+export const reinforcePp: Algorithm = { ...drGrpo, name: 'reinforce_pp', normalizesBatch: true }

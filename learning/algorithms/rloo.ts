@@ -4,13 +4,14 @@
  * Source: arXiv 2402.14740.
  */
 import type { Algorithm } from './algorithm.ts'
-import { centredRewards } from './group-rewards.ts'
+import { byReward, centredRewards } from './group-rewards.ts'
 import { grpo } from './grpo.ts'
 
 export const rloo: Algorithm = {
   ...grpo,
-  advantagesOf(rewards) {
+  name: 'rloo',
+  advantagesOf: byReward((rewards) => {
     const factor = rewards.length / (rewards.length - 1)
     return centredRewards(rewards).map((value) => value * factor)
-  },
+  }),
 }

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { algorithms } from './algorithms.ts'
+import { batchAdvantages } from './batch-advantages.ts'
 import { planBatch } from './batch-plan.ts'
 import { masses, weighTasks } from './task-weighting.ts'
 
@@ -54,7 +56,7 @@ describe('weighTasks', () => {
   // [TASK-WEIGHTING-1] [TASK-WEIGHTING-2]
   it("each task's share of the sum of |A| is its weight to 1e-6, over lengths, numbers of groups and scales of rewards", () => {
     const rules = fc.record({
-      advantage: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
+      algorithm: fc.constantFrom('grpo', 'dr_grpo', 'rloo', 'reinforce_pp'),
       taskNormalization: fc.constantFrom('none', 'per_task', 'per_task_published'),
       negativeWeight: fc.constantFrom(0.3, 1),
       lossAggregation: fc.constantFrom('token', 'episode', 'task'),
@@ -73,17 +75,18 @@ describe('weighTasks', () => {
         }))
         const spoken = (weighting: 'none' | 'equal') => {
           const policy = {
-            objective: 'clipped',
             imitation: { coefficient: 0 },
-            stepGroups: { weight: 0, discount: 1 },
+            taskWeighting: weighting,
           } as const
-          const plan = planBatch(batch, { ...rule, ...policy, taskWeighting: weighting })
+          const steps = { stepGroups: { weight: 0, discount: 1 } }
+          const advantages = batchAdvantages(algorithms[rule.algorithm], batch, steps)
+          const plan = planBatch(batch, advantages, { ...rule, ...policy })
           // As the trainer reads them.
           const inFile = plan.groups.map((planned, index) => ({
             ...planned,
             task: batch[index]?.task ?? '',
             actionTokens: batch[index]?.actionTokens ?? [],
-            advantages: [...Float32Array.from(planned.advantages.flat())],
+            advantages: [...Float32Array.from(planned.advantages.flat(2))],
           }))
           return masses(inFile)
         }

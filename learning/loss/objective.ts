@@ -7,7 +7,7 @@
  * - [OBJECTIVE-1] Each derivative is that of the loss beside it, with respect to the token's logprob (natural
  *   logarithm).
  * - [OBJECTIVE-2] Where a clip is active the policy part of the derivative is exactly zero.
- * - [OBJECTIVE-3] A token sampled by the very policy has ratio 1 and loss −A.
+ * - [OBJECTIVE-3] A token sampled by the very policy has loss and derivative −A.
  * - [OBJECTIVE-4] The reference term's derivative is at most β in size, whatever the reference says of the token: one
  *   token cannot turn an update.
  */
@@ -38,9 +38,8 @@ export interface TokenLoss {
   readonly loss: number
   /** ∂loss/∂logprob; the entropy's own gradient is `entropyGradient`. */
   readonly derivative: number
-  readonly ratio: number
-  /** Whether a clip made the policy part constant. */
-  readonly clipped: boolean
+  /** Whether a clip made the policy part constant, for the statistics; absent: it did not. */
+  readonly clipped?: boolean
 }
 
 /**
@@ -70,7 +69,7 @@ export function clippedLoss(
     loss = -objective.dualClip * advantage
     derivative = 0
   }
-  return { loss, derivative, ratio, clipped: derivative === 0 && advantage !== 0 }
+  return { loss, derivative, clipped: derivative === 0 && advantage !== 0 }
 }
 
 /** The policy part of a token's loss with the reference term and the entropy bonus. */

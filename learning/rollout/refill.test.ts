@@ -27,8 +27,8 @@ describe('refill', () => {
   })
 
   it('a group teaches something where its rewards differ; where what was won is imitated alone, where one was won', () => {
-    const rules = { taskNormalization: 'per_task', objective: 'clipped' } as const
-    const alone = { ...rules, objective: 'imitation' } as const
+    const rules = { taskNormalization: 'per_task', algorithm: 'grpo' } as const
+    const alone = { ...rules, algorithm: 'imitation' } as const
     expect(
       [
         [0, 1],

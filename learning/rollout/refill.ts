@@ -13,7 +13,7 @@ import type { TaskNormalization } from '../algorithms/task-normalization.ts'
 import { isSuccess, type RewardRules } from '../evaluation/reward.ts'
 
 /** The rules of learning that decide whether a group teaches something. */
-interface LessonRules extends Pick<ImitationRules, 'objective'> {
+interface LessonRules extends Pick<ImitationRules, 'algorithm'> {
   readonly taskNormalization: TaskNormalization
 }
 

@@ -468,16 +468,19 @@ describe('faults', () => {
 
   // [EMBEDDED-TRAINER-1]
   test.each([
-    ['never answers', 'for (;;);', 500, /^the loss "own" of .* did not answer within 0\.5 s$/],
+    ['never answers', 'for (;;);', 500, /^the algorithm "own" of .* did not answer within 0\.5 s$/],
     [
       'ends the process',
       'process.exit(0)',
       60_000,
-      /^the loss "own" of .* fails: .* called process\.exit\(0\)/,
+      /^the algorithm "own" of .* fails: .* called process\.exit\(0\)/,
     ],
   ])('a loss that %s is refused by name, and the next update is made', async (name, body, stallMs, words) => {
     const module = at(`${name.replaceAll(' ', '-')}.ts`)
-    await writeFile(module, `export const loss = { name: 'own', lossOf() { ${body} } }`)
+    await writeFile(
+      module,
+      `export const own = { name: 'own', advantagesOf() {}, loss: { lossesOf() { ${body} } } }`,
+    )
     const watched = createTrainer({ threads: 1, stallMs })
     try {
       const { objective } = update({})

@@ -4,7 +4,7 @@
  * Invariants
  * - The calling thread is never blocked.
  * - A worker thread that dies fails its calls as `crashed`; the next call starts another.
- * - [EMBEDDED-TRAINER-1] A custom loss that keeps an update from making progress for the stall limit is a `bad_loss`, and its thread
+ * - [EMBEDDED-TRAINER-1] A custom algorithm that keeps an update from making progress for the stall limit is a `bad_loss`, and its thread
  *   is left.
  * - After `close` no thread is left, and every call that had no answer has failed.
  */
@@ -25,7 +25,7 @@ import type { Progress } from './update/update.ts'
 export interface EmbeddedTrainerOptions {
   /** Threads of the gradient graph; another count may change results in their last bits. */
   readonly threads: number
-  /** Longest silence of an update with a custom loss, in milliseconds; absent: any. */
+  /** Longest silence of an update with a custom algorithm, in milliseconds; absent: any. */
   readonly stallMs?: number
 }
 
@@ -71,7 +71,7 @@ class EmbeddedTrainer implements Trainer {
     const watch = setTimeout(
       () =>
         this.#leave(
-          `the loss "${custom.name}" of ${custom.module} did not answer within ${stallMs / 1000} s`,
+          `the algorithm "${custom.name}" of ${custom.module} did not answer within ${stallMs / 1000} s`,
         ),
       stallMs,
     )

@@ -7,6 +7,7 @@
  * - They are those that the objective sees for the same weights, temperature and tokens.
  */
 import { workerData } from 'node:worker_threads'
+import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { serveCalls } from '../../machine/modules/thread-answers.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
 import { endWhenAsked } from '../graph/computing-thread.ts'
@@ -38,6 +39,7 @@ serveCalls<TrainingMethods>(
 function kindOf(cause: unknown): TrainerFault['kind'] {
   if (cause instanceof TrainerFault) return cause.kind
   if (cause instanceof CheckpointFault) return cause.kind === 'io' ? 'storage' : 'bad_checkpoint'
+  if (cause instanceof ExternalFault) return 'bad_loss'
   return cause instanceof RuntimeFault ? 'backend' : 'crashed'
 }
 

@@ -11,7 +11,7 @@ import type { TrainerFigures } from '../../learning/run/metrics.ts'
 import type { Division } from './update/minibatches.ts'
 import type { OriginSums } from './update/origins.ts'
 
-/** A loss that comes with Perdure, by name, or one of a module (`CustomLoss`). */
+/** A loss that comes with Perdure, by name, or that of an algorithm in a module (`Algorithm`). */
 export type LossChoice =
   | PolicyLoss
   | {
@@ -163,7 +163,7 @@ export interface Trainer {
 /** A trainer of someone's own: what it leaves out the embedded one does. @throws (all methods) TrainerFault */
 export interface OwnTrainer extends Pick<Trainer, 'update'> {
   readonly warmStart?: Trainer['warmStart']
-  /** Names of the losses that it can do in one batch, and of a user's own that it knows; absent: one of Perdure's at a time. */
+  /** Names of the losses that it can do in one batch, and of a user's own algorithms that it knows; absent: one of Perdure's at a time. */
   readonly losses?: () => Promise<readonly string[]>
   readonly close?: Trainer['close']
 }
@@ -187,7 +187,7 @@ export interface TrainerDefinition {
  * The trainer could not finish the update. `not_finite`, `exploded`: its gradient or its weights are no numbers, or the gradient
  * is larger than allowed; nothing was published. `storage`: a file could be neither read nor written, for instance because the
  * disk is full. `stalled`, `bad_answer`: a trainer in another process reported nothing for too long, or its answer or checkpoint is
- * not what it was asked for; its process was ended. `bad_loss`: a custom loss does not load, throws, or gives what is no
+ * not what it was asked for; its process was ended. `bad_loss`: a custom algorithm does not load, throws, or gives what is no
  * finite number. `unsupported`: the trainer does not offer such a loss.
  */
 export class TrainerFault extends Fault<

@@ -6,6 +6,7 @@
  *   The page and the export read it and compute none of them again.
  */
 import type { EpisodeId } from '../../identity/identity.ts'
+import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import { shortestFloat32 } from '../sqlite/codec.ts'
 
 export interface LearntEpisode {
@@ -14,8 +15,8 @@ export interface LearntEpisode {
   readonly source: 'played' | 'replayed'
   /** How many tokens it has in the batch. */
   readonly tokens: number
-  /** [turns] the advantage of every action token of the turn. */
-  readonly advantages: readonly number[]
+  /** [turns] */
+  readonly advantages: readonly TurnAdvantage[]
   /** How much each of its action tokens counts in the policy loss; 1 where all count alike. */
   readonly weight: number
   /** How much the negative log-likelihood of each of its action tokens counts besides. */
@@ -28,7 +29,7 @@ export function learntText(episodes: readonly LearntEpisode[]): string {
   return JSON.stringify(
     episodes.map(({ advantages, weight, imitation, ...episode }) => ({
       ...episode,
-      advantages: advantages.map(float32),
+      advantages: advantages.map((turn) => (typeof turn === 'number' ? float32(turn) : turn.map(float32))),
       weight: float32(weight),
       imitation: float32(imitation),
     })),

@@ -84,10 +84,14 @@ export function trajectoryRow(trajectory: Trajectory, update: number | null, lea
   }
 }
 
-/** [time] the advantages of turns, at the tokens that were sampled in them. */
-function ofTokens({ tokens, turns }: Trajectory, advantages: readonly number[]): number[] {
+/** [time] the advantages of turns and tokens, at the tokens that were sampled in them. */
+function ofTokens({ tokens, turns }: Trajectory, advantages: LearntEpisode['advantages']): number[] {
   const all = Array.from(tokens, () => 0)
-  for (const [turn, { begin, end }] of turns.entries()) all.fill(advantages[turn] ?? 0, begin, end)
+  for (const [turn, { begin, end }] of turns.entries()) {
+    const own = advantages[turn] ?? 0
+    if (typeof own === 'number') all.fill(own, begin, end)
+    else all.splice(begin, own.length, ...own)
+  }
   return all
 }
 

@@ -1,4 +1,4 @@
-/** A run that learns by a custom advantage and a custom loss, and what becomes of one whose loss is broken. */
+/** A run that learns by a custom algorithm, and what becomes of one whose loss is broken. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -36,22 +36,24 @@ function written(name: string, text: string): string {
   return path
 }
 
-const advantage = written(
-  'advantage.ts',
-  `import type { CustomAdvantage } from 'perdure'
-export const advantage: CustomAdvantage = { name: 'twos', advantagesOf: ({ episodes }) => episodes.map(({ reward }) => (reward === 1 ? 2 : -1)) }\n`,
-)
-const lossOf = (body: string) =>
-  `import type { CustomLoss } from 'perdure'
-export const loss: CustomLoss = { name: 'plain', lossOf({ advantage, logprob }) { ${body} } }\n`
-
-test('a run learns by modules that its configuration names', async () => {
-  const run = runId('own')
-  const objective = written(
-    'loss.ts',
-    lossOf('return { loss: -advantage * logprob, derivative: -advantage }'),
+/** The path of a module whose algorithm has such a loss of a token. */
+function algorithm(name: string, lossOf: string): string {
+  return written(
+    `${name}.ts`,
+    `import type { Algorithm } from 'perdure'
+const lossOf = ({ advantage, logprob }) => { ${lossOf} }
+export const own: Algorithm = {
+  name: '${name}',
+  advantagesOf: (groups) => groups.map(({ episodes }) => episodes.map(({ reward }) => (reward === 1 ? 2 : -1))),
+  loss: { lossesOf: (tokens) => tokens.map(lossOf) },
+}\n`,
   )
-  await session.start(run, tinyConfig({ learning: { advantage, objective, taskNormalization: 'none' } }))
+}
+
+test('a run learns by an algorithm that its configuration names', async () => {
+  const run = runId('own')
+  const plain = algorithm('plain', 'return { loss: -advantage * logprob, derivative: -advantage }')
+  await session.start(run, tinyConfig({ learning: { algorithm: plain, taskNormalization: 'none' } }))
   expect(await session.result(run)).toMatchObject({ phase: 'done', step: 3, version: 3 })
   const directory = homeAt(home).run(run)
   const batch = await readUpdateBatch(directory.batchFile(1))
@@ -65,7 +67,9 @@ test('a run learns by modules that its configuration names', async () => {
 
 test('a loss that throws ends the run by name, at the first try', async () => {
   const run = runId('broken')
-  const objective = written('broken.ts', lossOf('throw new Error("no such table")'))
-  await session.start(run, tinyConfig({ learning: { advantage, objective } }))
-  await expect(session.result(run)).rejects.toThrow(/the loss "plain" of .*broken\.ts fails: no such table/)
+  const broken = algorithm('broken', 'throw new Error("no such table")')
+  await session.start(run, tinyConfig({ learning: { algorithm: broken } }))
+  await expect(session.result(run)).rejects.toThrow(
+    /the algorithm "broken" of .*broken\.ts fails: no such table/,
+  )
 }, 120_000)

@@ -3,7 +3,7 @@
  * that of the plain calculation.
  *
  * Invariants
- * - Combinations come from the schema: an objective, a proximal policy or an aggregation that is added is among them.
+ * - Combinations come from the schema: a loss of an algorithm, a proximal policy or an aggregation that is added is among them.
  * - An update goes the way that a run's goes: configuration, played groups, batch file, trainer, checkpoint.
  */
 import { mkdir, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import {
   seedOf,
   uniforms,
 } from '../../identity/identity.ts'
-import { isPolicyLoss, objectiveNames } from '../../learning/algorithms/algorithms.ts'
+import { algorithmNames, algorithms, isAlgorithmName } from '../../learning/algorithms/algorithms.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
@@ -46,11 +46,18 @@ export interface Combination {
   readonly config: RunConfig
 }
 
-/** All combinations that the configuration does not refuse. @param customLoss path of a module with a loss */
-export function combinations(customLoss: string): Combination[] {
+/** One algorithm of each loss. */
+const ofEachLoss = algorithmNames.filter(
+  (name) =>
+    name === 'imitation' ||
+    algorithmNames.find((other) => algorithms[other].loss === algorithms[name].loss) === name,
+)
+
+/** All combinations that the configuration does not refuse. @param custom path of a module with an algorithm */
+export function combinations(custom: string): Combination[] {
   const { proximal, lossAggregation } = learningSchema.shape
   const found: Combination[] = []
-  for (const objective of [...objectiveNames, customLoss])
+  for (const algorithm of [...ofEachLoss, custom])
     for (const stepWeight of [0, 0.7])
       for (const policy of proximal.unwrap().options)
         for (const aggregation of lossAggregation.unwrap().options)
@@ -60,7 +67,7 @@ export function combinations(customLoss: string): Combination[] {
           ] as const) {
             const { success, data } = configSchema.safeParse(
               given({
-                objective,
+                algorithm,
                 stepGroups: { weight: stepWeight },
                 proximal: policy,
                 lossAggregation: aggregation,
@@ -68,7 +75,7 @@ export function combinations(customLoss: string): Combination[] {
                 passes,
               }),
             )
-            const shown = objective === customLoss ? 'a loss of a module' : objective
+            const shown = algorithm === custom ? 'an algorithm of a module' : algorithm
             const name = `${shown}, advantages by ${stepWeight > 0 ? 'turn' : 'episode'}, ratios to ${policy}, alike by ${aggregation}, ${minibatches * passes} step(s)`
             if (success) found.push({ name, config: data })
           }
@@ -210,10 +217,10 @@ export async function gradientError(
 }
 
 function rulesOf({ seed, learning, rollout }: RunConfig): PlainRules {
-  const { objective } = learning
+  const { algorithm } = learning
   return {
     ...learning,
-    objective: isPolicyLoss(objective) || objective === 'imitation' ? objective : 'own',
+    algorithm: isAlgorithmName(algorithm) ? algorithm : 'own',
     stepWeight: learning.stepGroups.weight,
     stepDiscount: learning.stepGroups.discount,
     temperature: rollout.temperature,

@@ -6,15 +6,15 @@
  *   they are a contract and no arithmetic.
  */
 import { seedOf, uniforms } from '../../identity/identity.ts'
-import type { objectiveNames } from '../../learning/algorithms/algorithms.ts'
+import type { AlgorithmName } from '../../learning/algorithms/algorithms.ts'
 import { shuffled } from '../../learning/rollout/shuffled.ts'
 import { predictions } from './plain-policy.ts'
 import { Tape, type Vector } from './tape.ts'
 
 /** Names as in the configuration. */
 export interface PlainRules {
-  /** A name, or `own` for the loss of a module. */
-  readonly objective: (typeof objectiveNames)[number] | 'own'
+  /** A name, or `own` for that of a module. */
+  readonly algorithm: AlgorithmName | 'own'
   readonly stepWeight: number
   readonly stepDiscount: number
   readonly proximal: 'behaviour' | 'start'
@@ -72,9 +72,9 @@ interface Learnt {
 
 type Formula = (tape: Tape, episode: readonly Learnt[], rules: PlainRules) => Vector[]
 
-const formulas: Readonly<Record<PlainRules['objective'], Formula>> = {
+const formulas: Readonly<Partial<Record<PlainRules['algorithm'], Formula>>> = {
   // PPO, arXiv 1707.06347, with the dual clip of arXiv 1912.09729.
-  clipped: (tape, episode, rules) =>
+  grpo: (tape, episode, rules) =>
     episode.map(({ logprob, base, advantage }) => {
       const ratio = tape.exp(shifted(tape, logprob, -base))
       const loss = surrogate(tape, ratio, advantage, rules)
@@ -108,15 +108,26 @@ const formulas: Readonly<Record<PlainRules['objective'], Formula>> = {
     ),
 }
 
-/** The source of a module with the loss that is called `own` here. */
-export const customLossModule = `export const loss = {
+/** The source of a module with the algorithm that is called `own` here: the advantages of GRPO. */
+export const customModule = `import { algorithms } from 'perdure'
+export const algorithm = {
   name: 'tanh',
-  lossOf({ logprob, proximalLogprob, behaviourLogprob, advantage }) {
-    const y = Math.tanh(2 * logprob - proximalLogprob - behaviourLogprob)
-    return { loss: -advantage * y, derivative: -2 * advantage * (1 - y ** 2) }
+  advantagesOf: algorithms.grpo.advantagesOf,
+  loss: {
+    lossesOf: (tokens) =>
+      tokens.map(({ logprob, proximalLogprob, behaviourLogprob, advantage }) => {
+        const y = Math.tanh(2 * logprob - proximalLogprob - behaviourLogprob)
+        return { loss: -advantage * y, derivative: -2 * advantage * (1 - y ** 2) }
+      }),
   },
 }
 `
+
+const lossesOf: Formula = (tape, episode, rules) => {
+  const formula = formulas[rules.algorithm]
+  if (formula === undefined) throw new RangeError(`no formula of ${rules.algorithm}`)
+  return formula(tape, episode, rules)
+}
 
 /** The larger of −A r and −A clip(r). */
 function surrogate(tape: Tape, ratio: Vector, advantage: number, rules: PlainRules): Vector {
@@ -149,7 +160,7 @@ export function plainUpdate(
   rules: PlainRules,
 ): PlainResult {
   const advantages = advantagesOf(episodes, rules)
-  const alone = rules.objective === 'imitation'
+  const alone = rules.algorithm === 'imitation'
   const counts = countsOf(episodes, alone ? ({ reward }) => reward >= 1 : () => true, rules.lossAggregation)
   const learnt = [...episodes.keys()].filter((index) => counts[index]! > 0)
   const logprobsAtStart = episodes.map(({ tokens }) => logprobsOf(start, tokens, rules))
@@ -171,12 +182,11 @@ export function plainUpdate(
         const { logprob } = found[place - 1]!
         const advantage = advantages[index]!.get(place)!
         if (rules.proximal === 'behaviour') return { logprob, base: behaviour, behaviour, advantage }
-        // Decoupled PPO, arXiv 2110.00641, its importance weight truncated; a custom loss weighs by itself.
-        const weight =
-          rules.objective === 'own' ? 1 : Math.min(Math.exp(atStart - behaviour), rules.importanceLimit)
+        // Decoupled PPO, arXiv 2110.00641, its importance weight truncated.
+        const weight = Math.min(Math.exp(atStart - behaviour), rules.importanceLimit)
         return { logprob, base: atStart, behaviour, advantage: weight * advantage }
       })
-      const losses = formulas[rules.objective](tape, tokens, rules)
+      const losses = lossesOf(tape, tokens, rules)
       return places.map((place, at) => {
         const { logprob, entropy } = found[place - 1]!
         const weight = counts[index]! / whole

@@ -12,7 +12,7 @@ import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { createProcessTrainer } from '../../policy/trainer/foreign/examined-trainer.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { combinations, gradientError, preparedIn } from '../gradient/combinations.ts'
-import { customLossModule } from '../gradient/plain-update.ts'
+import { customModule } from '../gradient/plain-update.ts'
 import { rankMark, ranksOf } from './ranks.ts'
 import { pythonWithTorch, trainerFolder } from './torch.ts'
 
@@ -148,16 +148,16 @@ describe.skipIf(python === undefined)('the PyTorch trainer (skipped where no PyT
   test('its gradient is within 1e-4 of the plain one for every combination that a configuration may name', async () => {
     const home = await mkdtemp(join(folder, 'matrix-'))
     const ground = await preparedIn(home)
-    const customLoss = join(home, 'custom-loss.mjs')
-    await writeFile(customLoss, customLossModule)
+    const custom = join(home, 'custom.mjs')
+    await writeFile(custom, customModule)
     const trainer = createProcessTrainer(
       { command: command(1), stallMs, threads: 1 },
       createTrainer({ threads: 1 }),
     )
     try {
-      for (const combination of combinations(customLoss)) {
+      for (const combination of combinations(custom)) {
         const error = gradientError(combination, ground, trainer)
-        if (combination.config.learning.objective === customLoss)
+        if (combination.config.learning.algorithm === custom)
           await expect(error, combination.name).rejects.toMatchObject({ kind: 'unsupported' })
         else expect(await error, combination.name).toBeLessThan(1e-4)
       }

@@ -24,9 +24,11 @@ const updates = 4
 const temperature = 1
 const contextLength = 2048
 /** A model that never wins has rewards that teach nothing: here one sample of a group is preferred to the other. */
-const advantage = `export const advantage = {
+const algorithm = `import { algorithms } from 'perdure'
+export const algorithm = {
+  ...algorithms.grpo,
   name: 'first',
-  advantagesOf: ({ episodes }) => episodes.map((_, sample) => (sample === 0 ? 1 : -1)),
+  advantagesOf: (groups) => groups.map(({ episodes }) => episodes.map((_, sample) => (sample === 0 ? 1 : -1))),
 }
 `
 
@@ -51,7 +53,7 @@ describe.skipIf(vllm === undefined || torch === undefined)(
     beforeAll(async () => {
       const from = await model()
       const port = await freePort()
-      writeFileSync(join(home, 'first.ts'), advantage)
+      writeFileSync(join(home, 'first.ts'), algorithm)
       of = {
         ...{ home, run, python: torch ?? '', updateMs: 900_000 },
         start: () => startVllmServer({ python: vllm ?? '', model: from, contextLength, adapters: 3, port }),
@@ -64,7 +66,7 @@ describe.skipIf(vllm === undefined || torch === undefined)(
           rollout: { groupSize: 2, groupsPerUpdate: 2, refill: 0, maxTokensPerTurn: 24, temperature },
           crossPolicy: { staleShare: 0.5, poolSize: 1, refreshEvery: 1 },
           learning: {
-            ...{ advantage: './first.ts', learningRate: 0.0002, klCoefficient: 0 },
+            ...{ algorithm: './first.ts', learningRate: 0.0002, klCoefficient: 0 },
             ...{ taskNormalization: 'none', microBatchTokens: 2048 },
           },
           training: { updates, keepCheckpoints: 20 },

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { combinations, type Ground, gradientError, preparedIn } from '../gradient/combinations.ts'
-import { customLossModule } from '../gradient/plain-update.ts'
+import { customModule } from '../gradient/plain-update.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-objectives-'))
-const customLoss = join(folder, 'custom-loss.mjs')
-writeFileSync(customLoss, customLossModule)
+const custom = join(folder, 'custom.mjs')
+writeFileSync(custom, customModule)
 const trainer = createTrainer({ threads: 1 })
 let ground: Ground
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test.each(combinations(customLoss))(
+test.each(combinations(custom))(
   'the gradient is within 1e-4 of the plain one: $name',
   async (combination) => {
     expect(await gradientError(combination, ground, trainer)).toBeLessThan(1e-4)

@@ -74,7 +74,7 @@ function tokensOf({ row, turns, learnt: lesson }: Shown) {
           id,
           logprob: action.sampled.logprobs[index] ?? 0,
           version: action.version,
-          advantage: advantageAt(lesson, turn),
+          advantage: advantageAt(lesson, turn, index),
           ratio: lesson.found?.[turn]?.ratios[index] ?? Number.NaN,
           entropy: lesson.found?.[turn]?.entropies[index] ?? Number.NaN,
           update: lesson.update,

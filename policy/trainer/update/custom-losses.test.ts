@@ -39,8 +39,10 @@ function moduleWith(name: string, body: string): { name: string; module: string 
   const module = join(folder, `${name}.ts`)
   writeFileSync(
     module,
-    `import type { CustomLoss } from 'perdure'
-export const loss: CustomLoss = { name: '${name}', lossOf(token, { clipLow, clipHigh, dualClip }) { ${body} } }\n`,
+    `import { type Algorithm, algorithms } from 'perdure'
+const lossOf = (token, { clipLow, clipHigh, dualClip }) => { ${body} }
+const loss = { lossesOf: (tokens, settings) => tokens.map((token) => lossOf(token, settings)) }
+export const own: Algorithm = { ...algorithms.grpo, name: '${name}', loss }\n`,
   )
   return { name, module }
 }
@@ -125,15 +127,19 @@ describe('a loss of a module', () => {
 
   // [LOSSES-1]
   test.each([
-    ['throws', 'throw new Error("no such table")', /the loss "throws" of .*throws\.ts fails: no such table/],
+    [
+      'throws',
+      'throw new Error("no such table")',
+      /the algorithm "throws" of .*throws\.ts fails: no such table/,
+    ],
     ['lies', 'return { loss: 0 / 0, derivative: 1 }', /the loss NaN .*expected finite numbers/],
     ['endless', 'return { loss: 0, derivative: 1 / 0 }', /derivative Infinity/],
     ['silent', '', /the loss undefined/],
   ])('that %s ends the update by name, and no retry would help', async (name, body, message) => {
     const loss = moduleWith(name, body)
     await expect(graphGradient(graphs, given, { ...objective, loss })).rejects.toMatchObject({
-      name: 'TrainerFault',
-      kind: 'bad_loss',
+      name: 'ExternalFault',
+      kind: 'bad_result',
       permanent: true,
       message: expect.stringMatching(message),
     })
@@ -144,12 +150,9 @@ describe('a loss of a module', () => {
     writeFileSync(none, 'export const half = 0.5\n')
     for (const [module, message] of [
       [join(folder, 'nowhere.ts'), /nowhere\.ts does not exist/],
-      [none, /none\.ts exports no loss: write one `export const loss: CustomLoss = …`/],
+      [none, /none\.ts exports no algorithm: write one `export const algorithm: Algorithm = …`/],
     ] as const)
-      await expect(lossesOf({ loss: { name: 'x', module } }, {})).rejects.toMatchObject({
-        kind: 'bad_loss',
-        message: expect.stringMatching(message),
-      })
+      await expect(lossesOf({ loss: { name: 'x', module } }, {})).rejects.toThrow(message)
   })
 })
 

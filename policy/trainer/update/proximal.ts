@@ -4,8 +4,8 @@
  * where an update is one optimizer step, since its ratios are 1.
  *
  * Invariants
- * - [PROXIMAL-1] A token's loss is min(π_start / π_behaviour, limit) times that of the same rule with the starting policy's
- *   log-probabilities as behaviour: the losses that come with Perdure are homogeneous in the advantage, so the weight is part of it.
+ * - [PROXIMAL-1] A token's advantage is weighed by min(π_start / π_behaviour, limit), and so is its loss, where that is homogeneous in
+ *   the advantage, as those that come with Perdure are; ratios are to the starting policy.
  */
 import { truncatedImportance } from '../../../learning/loss/objective.ts'
 import type { ProximalBatch, UpdateBatch } from '../batch.ts'
@@ -14,22 +14,18 @@ import type { TokenFigures } from './token-figures.ts'
 /**
  * A batch whose ratios are to the policy that an update starts from.
  * @param atStart figures of its tokens under that policy
- * @param rule the largest weight of a token, and which tokens are weighed, by their places in the batch
+ * @param limit the largest weight of a token
  */
 export function aroundStart(
   batch: UpdateBatch,
   { logRatios }: Pick<TokenFigures, 'logRatios'>,
-  {
-    limit,
-    isWeighed = () => true,
-  }: { readonly limit: number; readonly isWeighed?: (source: number) => boolean },
+  { limit }: { readonly limit: number },
 ): ProximalBatch {
   const { behaviourLogprobs } = batch
   const proximalLogprobs = behaviourLogprobs.map((logprob, place) => logprob + logRatios[place]!)
-  const advantages = batch.advantages.map((advantage, place) =>
-    isWeighed(place)
-      ? advantage * truncatedImportance(proximalLogprobs[place]!, behaviourLogprobs[place]!, limit)
-      : advantage,
+  const advantages = batch.advantages.map(
+    (advantage, place) =>
+      advantage * truncatedImportance(proximalLogprobs[place]!, behaviourLogprobs[place]!, limit),
   )
   return { ...batch, advantages, proximalLogprobs }
 }

@@ -11,7 +11,7 @@
  * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
  */
 
-import type { LossToken } from '../../../learning/loss/custom-loss.ts'
+import type { LossToken } from '../../../learning/algorithms/algorithm.ts'
 import type { TokenLoss, TokenObjective } from '../../../learning/loss/objective.ts'
 import type { ProximalBatch } from '../batch.ts'
 import type { TokenResults } from '../graphs/graph-sessions.ts'

@@ -120,11 +120,7 @@ async function decoupled(
   const { objective } = request
   if (objective.kind === 'supervised' || objective.decoupled === undefined) return batch
   await measureStart(graphs, policy, batch, request, atStart)
-  const losses = await lossesOf(objective, batch)
-  return aroundStart(batch, atStart, {
-    limit: objective.decoupled.importanceLimit,
-    isWeighed: (source) => losses.of(source).isWeighed,
-  })
+  return aroundStart(batch, atStart, { limit: objective.decoupled.importanceLimit })
 }
 
 /** Figures of one optimizer step. */
@@ -340,7 +336,7 @@ function addStatistics(
     const { loss, clipped } =
       part === undefined ? tokenLoss(token, objective) : regularized(part, token, objective)
     totals.loss += weightOf(source) * loss
-    addToken(totals, { ...token, behaviourLogprob, isClipped: clipped })
+    addToken(totals, { ...token, behaviourLogprob, isClipped: clipped === true })
   }
 }
 

@@ -51,7 +51,7 @@ export function tintOf(
   if (!isSampled) return noTint
   switch (colouring) {
     case 'advantage':
-      return learnt === undefined ? noTint : advantageTint(advantageAt(learnt, turn))
+      return learnt === undefined ? noTint : advantageTint(advantageAt(learnt, turn, index))
     case 'logprob':
       return { colour: 'var(--series-1)', strength: surprise(logprob) }
     case 'ratio':

@@ -61,7 +61,7 @@ const Learnt: FunctionComponent<FactsProps> = ({ trajectory, token }) => {
   const { ratio, entropy } = foundOf(learnt, token)
   return (
     <>
-      <Fact name="Advantage" value={<Signed value={advantageAt(learnt, token.turn)} />} />
+      <Fact name="Advantage" value={<Signed value={advantageAt(learnt, token.turn, token.index)} />} />
       {weight === undefined ? null : <Fact name="Counts in the loss" value={`${plain(weight)} times`} />}
       {Number.isFinite(ratio) ? (
         <Fact

@@ -1,0 +1,22 @@
+/**
+ * The losses of a configuration, as a trainer is asked for them.
+ *
+ * Invariants
+ * - A loss that comes with Perdure is asked for by its name, also where an algorithm of a module has it: any trainer knows it.
+ */
+import { chosenLosses, isPolicyLoss, lossName } from '../../learning/algorithms/algorithms.ts'
+import { importAlgorithm } from '../../policy/trainer/algorithm-module.ts'
+import type { LossChoice } from '../../policy/trainer/trainer.ts'
+
+/** The losses of a run's tasks, in the order of `chosenLosses`. @throws ExternalFault */
+export async function lossChoices(
+  config: Parameters<typeof chosenLosses>[0],
+): Promise<readonly LossChoice[]> {
+  return await Promise.all(
+    chosenLosses(config).map(async (chosen) => {
+      if (isPolicyLoss(chosen)) return chosen
+      const { name, loss } = await importAlgorithm(chosen)
+      return lossName(loss) ?? { name, module: chosen }
+    }),
+  )
+}

@@ -1,0 +1,21 @@
+/** An algorithm of your own: `learning.algorithm: ./own-algorithm.ts` in a configuration beside it. */
+import type { Algorithm } from 'perdure'
+
+export const algorithm: Algorithm = {
+  name: 'brief-median',
+  /** How much better than the median of its group an episode is, less for long ones. */
+  advantagesOf: (groups) =>
+    groups.map(({ episodes }) => {
+      const sorted = episodes.map(({ reward }) => reward).sort((a, b) => a - b)
+      const median = sorted[Math.floor(sorted.length / 2)] ?? 0
+      return episodes.map(({ reward, turns }) => (reward - median) / Math.sqrt(turns.length))
+    }),
+  loss: {
+    /** Smooth in the ratio instead of clipped: L = −A · tanh(log r), with ∂L/∂logp. */
+    lossesOf: (tokens) =>
+      tokens.map(({ logprob, proximalLogprob, advantage }) => {
+        const y = Math.tanh(logprob - proximalLogprob)
+        return { loss: -advantage * y, derivative: -advantage * (1 - y ** 2) }
+      }),
+  },
+}
