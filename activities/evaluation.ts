@@ -10,7 +10,8 @@
 import type { EvaluationSummary } from '../contract/messages.ts'
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
-import { isRewarded, type Outcome } from '../learning/evaluation/outcome.ts'
+import { measureFigures } from '../learning/evaluation/measure.ts'
+import type { Outcome } from '../learning/evaluation/outcome.ts'
 import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
 import { clock } from '../machine/services/clock.ts'
 import { latestGoodCheckpoint } from '../policy/checkpoints/versions.ts'
@@ -100,8 +101,10 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
           `${n - known.length} episodes of ${id} have lost their end with the store; they are played again`,
         )
       await requireSealed(store, id, known)
-      const found = statisticsOf(episodes, samples, seedOfWork(config.seed, id, 'intervals'))
-      const figures: EvaluationFigures = { meanReward: meanRewardOf(episodes), samples, ...found }
+      const seed = seedOfWork(config.seed, id, 'intervals')
+      const found = statisticsOf(episodes, { planned, samples, seed })
+      const meanReward = found.measures?.reward.value ?? 0
+      const figures: EvaluationFigures = { meanReward, samples, ...found }
       await store.evaluations.complete(id, {
         success,
         n,
@@ -167,36 +170,26 @@ function lostIn(episodes: readonly StoredEpisode[], planned: number): LostEpisod
   return lost
 }
 
-/** Mean over the episodes that ended with a reward; 0 where none did. */
-function meanRewardOf(episodes: readonly StoredEpisode[]): number {
-  const rewards = episodes.flatMap(({ seal }) =>
-    seal !== undefined && isRewarded(seal.outcome) && seal.reward !== null ? [seal.reward] : [],
-  )
-  return rewards.reduce((sum, reward) => sum + reward, 0) / Math.max(1, rewards.length)
-}
-
 /** Figures of a suite from its episodes; none where no episode ended with a reward. */
-function statisticsOf(episodes: readonly StoredEpisode[], samples: number, seed: number): SuiteFigures {
-  const won = new Map<number, boolean>()
-  for (const { sample, seal } of episodes)
-    if (seal !== undefined && isRewarded(seal.outcome))
-      won.set(sample, (won.get(sample) ?? false) || seal.success)
-  if (won.size === 0) return {}
-  const instances = new Map<number, { samples: number; successes: number }>()
-  for (const [sample, success] of won) {
-    const position = Math.floor(sample / samples)
-    const instance = instances.get(position) ?? { samples: 0, successes: 0 }
-    instances.set(position, {
-      samples: instance.samples + 1,
-      successes: instance.successes + (success ? 1 : 0),
-    })
-  }
-  const { success, passAt } = suiteStatistics([...instances.values()], seed)
+function statisticsOf(
+  episodes: readonly StoredEpisode[],
+  { planned, samples, seed }: { readonly planned: number; readonly samples: number; readonly seed: number },
+): SuiteFigures {
+  const played = samplesOf(episodes, { to: planned }).flatMap(({ result }) => result ?? [])
+  if (played.length === 0) return {}
+  const byInstance = Map.groupBy(played, ({ sample }) => Math.floor(sample / samples))
+  const instances = [...byInstance.values()].map((each) => each.map(({ seal }) => seal))
+  const counts = instances.map((each) => ({
+    samples: each.length,
+    successes: each.filter(({ success }) => success).length,
+  }))
+  const { success, passAt } = suiteStatistics(counts, seed)
   const { low, high } = success
   const values = Object.entries(passAt).map(([k, { value }]) => [k, value] as const)
   return {
-    instances: instances.size,
+    instances: instances.length,
     interval: { low, high },
+    measures: measureFigures(instances, seed),
     ...(values.length === 0 ? {} : { passAt: Object.fromEntries(values), passAtIntervals: passAt }),
   }
 }

@@ -1,7 +1,7 @@
 /**
  * `compare A B`: two runs, or two versions, on the instances that both have played.
  */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import {
   compareOnSuites,
   type Side,
@@ -10,6 +10,7 @@ import {
 } from '../../client/experiment/comparison.ts'
 import { runId } from '../../identity/identity.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { type MeasureName, measureNames, measures } from '../../learning/evaluation/measure.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { findingWords } from '../runs/live-view.ts'
@@ -17,7 +18,11 @@ import { CallFault } from '../terminal/failure.ts'
 import { type ReportOptions, type RunVersion, reporting, runVersion } from '../terminal/options.ts'
 import { Table } from '../terminal/table.ts'
 import { openTerminal } from '../terminal/terminal.ts'
-import { points, pointsBetween } from '../terminal/wording.ts'
+import { differenceWords, estimateWords } from '../terminal/wording.ts'
+
+interface CompareOptions extends ReportOptions {
+  readonly measure: MeasureName
+}
 
 /** `perdure compare A[@VERSION] B[@VERSION]`. */
 export function compareCommand(): Command {
@@ -25,25 +30,32 @@ export function compareCommand(): Command {
     new Command('compare')
       .summary('compare two runs or versions on what both have played')
       .description(
-        'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success with its 95 % interval. Without a version it is the newest that was evaluated.',
+        'Compares two policies on each suite that both were evaluated on, instance by instance: the difference of their success, or of another measure, with its 95 % interval. Without a version it is the newest that was evaluated.',
       )
       .argument('<run[@version]>', 'the reference', runVersion)
-      .argument('<other[@version]>', 'the run to compare with it', runVersion),
+      .argument('<other[@version]>', 'the run to compare with it', runVersion)
+      .addOption(
+        new Option('--measure <name>', 'of which the difference is').choices(measureNames).default('success'),
+      ),
     [
       'compare first second',
       'compare first@0 first        what training has changed',
       'compare first@20 second@20 --json',
+      'compare first second --measure reward   also turns and tokens',
     ],
-  ).action(async (before: RunVersion, after: RunVersion, options: ReportOptions) => {
+  ).action(async (before: RunVersion, after: RunVersion, options: CompareOptions) => {
     const terminal = openTerminal(options)
     await using store = await openStore(homeAt(options.home).storeFile, { create: false, access: 'read' })
-    const suites = await compareOnSuites(store, sideOf(before), sideOf(after))
+    const suites = await compareOnSuites(store, sideOf(before), sideOf(after), options.measure)
     if (suites.length === 0)
       throw new CallFault(
         'bad_argument',
         `${nameOf(before)} and ${nameOf(after)} were evaluated on no suite of the same name; \`perdure eval ${nameOf(before)}\` and \`perdure eval ${nameOf(after)}\` do it`,
       )
-    terminal.report({ suites }, [tableOf(suites), ...suites.flatMap(remarkOn)])
+    terminal.report({ measure: options.measure, suites }, [
+      tableOf(suites, options.measure),
+      ...suites.flatMap(remarkOn),
+    ])
   })
 }
 
@@ -55,24 +67,17 @@ function nameOf({ run, version }: RunVersion): string {
   return version === undefined ? run : `${run}@${version}`
 }
 
-function tableOf(suites: readonly SuiteComparison[]): Table {
+function tableOf(suites: readonly SuiteComparison[], measure: MeasureName): Table {
+  const { words, isShare } = measures[measure]
+  const differenceIn = (found: SuiteComparison['paired'] | SuiteComparison['unpaired']) =>
+    found === undefined ? '' : differenceWords(found, isShare)
   return new Table({
-    head: [
-      'suite',
-      'policy',
-      'success',
-      'policy',
-      'success',
-      'difference',
-      'instances',
-      'better on',
-      'worse on',
-    ],
+    head: ['suite', 'policy', words, 'policy', words, 'difference', 'instances', 'better on', 'worse on'],
     rows: suites.map(({ suite, before, after, instances, paired, unpaired }) => [
       suite,
       ...cellsOf(before),
       ...cellsOf(after),
-      differenceWords(paired ?? unpaired),
+      differenceIn(paired ?? unpaired),
       instances,
       paired?.better ?? '',
       paired?.worse ?? '',
@@ -80,12 +85,8 @@ function tableOf(suites: readonly SuiteComparison[]): Table {
   })
 }
 
-function differenceWords(found: SuiteComparison['paired'] | SuiteComparison['unpaired']): string {
-  return found === undefined ? '' : `${points(found.difference)} (${pointsBetween(found)})`
-}
-
-function cellsOf({ run, version, ...found }: SideFindings): readonly [string, string] {
-  return [`${run}@${version}`, findingWords(found)]
+function cellsOf({ run, version, measured, ...found }: SideFindings): readonly [string, string] {
+  return [`${run}@${version}`, measured === undefined ? findingWords(found) : estimateWords(measured)]
 }
 
 function remarkOn({ suite, instances, before, after }: SuiteComparison): readonly string[] {

@@ -7,8 +7,9 @@
  * - A suite or a version that the run does not have is reported before anything starts.
  */
 import { Command } from 'commander'
-import type { EvaluationSummary } from '../../client/session/training-session.ts'
+import type { MeasuredSuite } from '../../client/run/evaluations.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { measureNames, measures } from '../../learning/evaluation/measure.ts'
 import { wilsonInterval } from '../../learning/statistics/interval.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { shareWithInterval } from '../runs/live-view.ts'
@@ -23,6 +24,7 @@ import {
   runVersion,
 } from '../terminal/options.ts'
 import { openTerminal, type Terminal } from '../terminal/terminal.ts'
+import { estimateWords } from '../terminal/wording.ts'
 
 interface EvaluateOptions extends ReportOptions {
   readonly suite?: string
@@ -71,6 +73,7 @@ async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<vo
       const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
       terminal.report({ run, ...summary, interval }, [
         `${run}@${summary.version} on ${summary.suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
+        ...measureWords(summary),
         ...lossWords(summary),
         ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${percent(value)}`),
       ])
@@ -96,8 +99,17 @@ async function askLiveRun(
   ])
 }
 
+/** @example ['mean reward 1.88 (1.85 to 1.91), turns 3.2 (3.0 to 3.4), tokens 41 (39 to 43)'] */
+function measureWords({ measures: found }: MeasuredSuite): readonly string[] {
+  if (found === undefined) return []
+  const words = measureNames.flatMap((name) =>
+    name === 'success' ? [] : [`${measures[name].words} ${estimateWords(found[name])}`],
+  )
+  return [words.join(', ')]
+}
+
 /** The lost episodes and the consequence; empty when none was lost. */
-function lossWords(summary: EvaluationSummary): readonly string[] {
+function lossWords(summary: MeasuredSuite): readonly string[] {
   const { lost = {} } = summary
   const kinds = Object.entries(lost).map(([outcome, episodes]) => `${outcome} ${episodes}`)
   if (kinds.length === 0) return []

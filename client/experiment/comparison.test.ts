@@ -5,6 +5,15 @@ import { openStore, type Store } from '../../storage/store.ts'
 import { removeHome, temporaryHome } from '../../test/support/perdure-process.ts'
 import { compareFirstToLast, compareOnSuites } from './comparison.ts'
 
+const said = {
+  prompt: Int32Array.of(1),
+  tokens: Int32Array.of(2),
+  logprobs: Float32Array.of(-1),
+  version: 0,
+  finish: 'stop',
+  message: { role: 'assistant', content: '' },
+  problems: [],
+} as const
 const home = temporaryHome()
 const [first, second] = [runId('first'), runId('second')]
 let store: Store
@@ -15,6 +24,7 @@ async function evaluated(
   version: number,
   suite: string,
   played: Readonly<Record<string, readonly (boolean | null)[]>>,
+  turns = 0,
 ): Promise<void> {
   const id = evaluationId(run, suite, version, 1)
   await store.evaluations.insert({ id, run, suite, version, seed: 1, created: 0 })
@@ -24,6 +34,8 @@ async function evaluated(
   for (const [sample, { instance, won }] of all.entries()) {
     const episode = episodeId(id, sample, 0)
     await store.episodes.insert({ id: episode, task: 'echo', instance, created: 0 })
+    for (let turn = 0; turn < turns; turn++)
+      await store.actions.put({ ...said, episode, turn }, { seconds: 0, attempt: 1 })
     await store.episodes.seal(
       episode,
       won === null
@@ -87,6 +99,17 @@ describe('two policies are compared', () => {
     // One success of one beside another one.
     expect(own?.unpaired).toMatchObject({ difference: 0 })
   })
+})
+
+it('by the measure that is asked for, in whose direction an instance is better', async () => {
+  const [long, short] = [runId('long'), runId('short')]
+  await evaluated(long, 1, 'held_out', { a: [true], b: [true] }, 4)
+  await evaluated(short, 1, 'held_out', { a: [true], b: [false] }, 1)
+  const [found] = await compareOnSuites(store, { run: long }, { run: short }, 'turns')
+  // Without a spread there is no interval, where a share would have one.
+  expect(found?.paired).toEqual({ difference: -3, low: -3, high: -3, better: 2, worse: 0 })
+  const [byReward] = await compareOnSuites(store, { run: long }, { run: short }, 'reward')
+  expect(byReward?.paired).toMatchObject({ difference: -0.5, better: 0, worse: 1 })
 })
 
 it('the course of a run is the difference that a comparison of its first and its last complete version gives', async () => {

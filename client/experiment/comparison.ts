@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [COMPARISON-1] An instance takes part where both have an episode of it that ended with a reward; its samples count
- *   as one share. Instances are the same where task and name are, whatever position they had.
+ *   as one value. Instances are the same where task and name are, whatever position they had.
  * - [COMPARISON-2] A run given without a version is measured at the newest one whose evaluation of the suite is complete.
  * - Reads the store alone.
  */
@@ -11,6 +11,7 @@ import { inSuiteOrder } from '../../config/suite-order.ts'
 import { type RunId, seedOf } from '../../identity/identity.ts'
 import { newestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { type Estimate, type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import { isRewarded } from '../../learning/evaluation/outcome.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import {
@@ -38,6 +39,8 @@ export interface SideFindings {
   readonly planned: number
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
   readonly interval?: Interval
+  /** The measure, where it is another than success and the result has it. */
+  readonly measured?: Estimate
 }
 
 export interface SuiteComparison extends SuccessDifference {
@@ -51,13 +54,14 @@ export async function compareOnSuites(
   store: Store,
   before: Side,
   after: Side,
+  measure: MeasureName = 'success',
 ): Promise<readonly SuiteComparison[]> {
   const [first, second] = [await newestBySuite(store, before), await newestBySuite(store, after)]
   const comparisons: SuiteComparison[] = []
   const config = (await store.runs.get(before.run))?.config
   for (const one of inSuiteOrder(config, [...first.values()])) {
     const other = second.get(one.suite)
-    if (other !== undefined) comparisons.push(await compareOn(store, one.suite, one, other))
+    if (other !== undefined) comparisons.push(await compareOn(store, one.suite, [one, other], measure))
   }
   return comparisons
 }
@@ -69,7 +73,7 @@ export async function compareFirstToLast(store: Store, run: RunId): Promise<read
     const complete = all.filter(({ result }) => isComplete(result)).toSorted((a, b) => a.version - b.version)
     const [first, last] = [complete[0], complete.at(-1)]
     if (first !== undefined && last !== undefined && first !== last)
-      comparisons.push(await compareOn(store, suite, first, last))
+      comparisons.push(await compareOn(store, suite, [first, last], 'success'))
   }
   return inSuiteOrder((await store.runs.get(run))?.config, comparisons)
 }
@@ -102,35 +106,42 @@ async function newestBySuite(store: Store, side: Side): Promise<ReadonlyMap<stri
 async function compareOn(
   store: Store,
   suite: string,
-  before: Measured,
-  after: Measured,
+  [before, after]: readonly [Measured, Measured],
+  measure: MeasureName,
 ): Promise<SuiteComparison> {
-  const [first, second] = [await sharesOf(store, before), await sharesOf(store, after)]
+  const first = await valuesOf(store, before, measure)
+  const second = await valuesOf(store, after, measure)
   return {
     suite,
-    before: findingsOf(before),
-    after: findingsOf(after),
-    ...successDifference(first, second, seedOf(0, 'comparison', suite)),
+    before: findingsOf(before, measure),
+    after: findingsOf(after, measure),
+    ...successDifference(first, second, seedOf(0, 'comparison', suite), measures[measure]),
   }
 }
 
-function findingsOf({ run, version, result }: Measured): SideFindings {
+function findingsOf({ run, version, result }: Measured, measure: MeasureName): SideFindings {
   const { success, n, planned, statistics } = result
-  const { interval, passAt }: SuiteFigures = statistics
+  const { interval, passAt, measures: figures }: SuiteFigures = statistics
+  const measured = measure === 'success' ? undefined : figures?.[measure]
   return {
     ...{ run, version, success, n, planned },
     ...(passAt === undefined || interval === undefined ? {} : { interval }),
+    ...(measured === undefined ? {} : { measured }),
   }
 }
 
-/** Results of an evaluation, by task and instance. */
-export async function sharesOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Shares> {
-  const shares = new Map<string, { won: number; of: number }>()
+/** A measure of an evaluation by task and instance, as the mean over its samples. */
+export async function valuesOf(
+  store: Store,
+  { id }: Pick<StoredEvaluation, 'id'>,
+  measure: MeasureName,
+): Promise<Shares> {
+  const found = new Map<string, { sum: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {
     if (seal === undefined || !isRewarded(seal.outcome)) continue
     const key = `${task} ${instance}`
-    const { won, of } = shares.get(key) ?? { won: 0, of: 0 }
-    shares.set(key, { won: won + (seal.success ? 1 : 0), of: of + 1 })
+    const { sum, of } = found.get(key) ?? { sum: 0, of: 0 }
+    found.set(key, { sum: sum + measures[measure].of(seal), of: of + 1 })
   }
-  return new Map([...shares].map(([key, { won, of }]) => [key, won / of]))
+  return new Map([...found].map(([key, { sum, of }]) => [key, sum / of]))
 }

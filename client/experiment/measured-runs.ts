@@ -16,7 +16,7 @@ import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
-import { sharesOf } from './comparison.ts'
+import { valuesOf } from './comparison.ts'
 import { runsOf } from './experiments.ts'
 
 /** A version on a suite. */
@@ -97,7 +97,7 @@ async function measureRun(
     figures: evaluations.flatMap(({ id, suite, version, result }) => {
       if (result === undefined || !suites.includes(suite)) return []
       const { success, n, planned } = result
-      return [{ suite, version, success, n, planned, shares: () => sharesOf(store, { id }) }]
+      return [{ suite, version, success, n, planned, shares: () => valuesOf(store, { id }, 'success') }]
     }),
     experts: await store.experts.list(run),
     cost: {

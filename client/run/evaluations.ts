@@ -8,10 +8,10 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { EvaluationSummary } from '../../contract/messages.ts'
 import { taskQueue } from '../../contract/task-queues.ts'
-import { workflowIdOf } from '../../identity/identity.ts'
+import { type EvaluationId, workflowIdOf } from '../../identity/identity.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { clock } from '../../machine/services/clock.ts'
-import { summaryOf } from '../../storage/records/evaluations.ts'
+import { type SuiteFigures, summaryOf } from '../../storage/records/evaluations.ts'
 import type { evaluation } from '../../workflows/play/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../../workflows/play/evaluation-plan.ts'
 import { publishedVersion, suiteOf } from './good-version.ts'
@@ -28,11 +28,20 @@ export interface EvaluationOptions {
 
 export interface RunEvaluations {
   /** Evaluates one checkpoint; the latest by default. */
-  evaluate(run: string, options: EvaluationOptions): Promise<EvaluationSummary>
+  evaluate(run: string, options: EvaluationOptions): Promise<MeasuredSuite>
 }
+
+/** The result of an evaluation with its other measures; those are absent where no episode ended with a reward. */
+export type MeasuredSuite = EvaluationSummary & Pick<SuiteFigures, 'measures'>
 
 export function createRunEvaluations(parts: SessionParts): RunEvaluations {
   const { client, homeName, store, known, goodVersion } = parts
+
+  async function withMeasures(id: EvaluationId, summary: EvaluationSummary): Promise<MeasuredSuite> {
+    const { measures }: SuiteFigures = (await store.evaluations.get(id))?.result?.statistics ?? {}
+    return { ...summary, ...(measures === undefined ? {} : { measures }) }
+  }
+
   return {
     async evaluate(run, wish) {
       const { id, config } = await known(run)
@@ -40,7 +49,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
       const version = await goodVersion(id, wish.version ?? (await publishedVersion(store, id)))
       const plan = evaluationPlan(id, config, { ...wish, suite, version })
       const found = summaryOf(await store.evaluations.get(plan.evaluation))
-      if (found !== undefined && isComplete(found)) return found
+      if (found !== undefined && isComplete(found)) return await withMeasures(plan.evaluation, found)
       // From now on the run keeps the version's checkpoint.
       const entry = { id: plan.evaluation, run: id, suite: plan.suite, version, seed: config.seed }
       await store.evaluations.insert({ ...entry, created: clock.now() })
@@ -54,7 +63,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
       }
       const { workflow } = client
       const running = workflow.getHandle<typeof evaluation>(workflowIdOf(homeName, plan.evaluation))
-      return resultOf(`evaluation ${plan.evaluation}`, running)
+      return await withMeasures(plan.evaluation, await resultOf(`evaluation ${plan.evaluation}`, running))
     },
   }
 }

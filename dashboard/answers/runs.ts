@@ -7,7 +7,7 @@
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
-import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 import { type Interval, wilsonInterval } from '../../learning/statistics/interval.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import type { EvaluationFindings } from '../../storage/records/evaluations.ts'

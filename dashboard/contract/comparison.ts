@@ -1,6 +1,6 @@
 /** Policies beside one another, on the suites that they share. */
 
-import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 import type { SuccessDifference } from '../../learning/statistics/paired-difference.ts'
 import type { SettingValue } from './run.ts'
 

@@ -1,6 +1,6 @@
 /** Evaluations of a run, and the gates that judge them. */
 import type { LostEpisodes } from '../../learning/evaluation/evaluation-completeness.ts'
-import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 
 export interface EvaluationRow {
   /** e.g. `first/e-held_out-v20-1`: its episodes are those of a group of this id. */

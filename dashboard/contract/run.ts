@@ -1,5 +1,5 @@
 /** Runs: the list, and all that is said of one beside its curves. */
-import type { Estimate } from '../../learning/evaluation/suite-statistics.ts'
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 import type { RunPhase, RunStatus } from '../../learning/run/run-phase.ts'
 import type { JsonValue } from '../../messages/message.ts'
 

@@ -6,18 +6,14 @@
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
  * - The same episodes and seed give the same figures.
  */
-import { bootstrapInterval } from '../statistics/bootstrap.ts'
-import { type Interval, wilsonInterval } from '../statistics/interval.ts'
+import { wilsonInterval } from '../statistics/interval.ts'
 import { passAtK } from '../statistics/pass-at-k.ts'
+import { type Estimate, meanEstimate } from './measure.ts'
 
 /** The samples of one instance that ended with a reward. */
 export interface InstanceSamples {
   readonly samples: number
   readonly successes: number
-}
-
-export interface Estimate extends Interval {
-  readonly value: number
 }
 
 export interface SuiteStatistics {
@@ -76,17 +72,7 @@ function ratio(numerators: readonly number[], sizes: readonly number[], seed: nu
   const value = sum(numerators) / sum(sizes)
   const agree = numerators.every((numerator, i) => numerator / (sizes[i] ?? 1) === value)
   if (agree) return { value, ...wilsonInterval(value * n, n) }
-  const shareOf = (draw: () => number) => {
-    let above = 0
-    let below = 0
-    for (let i = 0; i < n; i++) {
-      const chosen = draw()
-      above += numerators[chosen] ?? 0
-      below += sizes[chosen] ?? 0
-    }
-    return above / below
-  }
-  return { value, ...bootstrapInterval(value, shareOf, { instances: n, seed }) }
+  return meanEstimate(numerators, sizes, seed)
 }
 
 function sum(values: readonly number[]): number {

@@ -1,22 +1,30 @@
 /**
- * The difference between the success of two policies, with its interval: the same wherever one difference is shown.
+ * The difference between two policies by a measure, with its interval: the same wherever one difference is shown.
  *
  * It is paired where they played the same instances. The difficulty of an instance is the same for both, so it falls out of
  * the difference: the interval is narrower than that of two independent rates.
  *
  * Invariants
- * - The interval lies within [−1, 1] and contains the measured difference; exchanging the two turns it round.
+ * - The interval contains the measured difference, and lies within [−1, 1] for a share; exchanging the two turns it round.
  * - Samples of one instance are not taken for independent trials: instances are what is drawn again.
- * - [DIFFERENCE-1] Instances that both played make it paired, and no others take part; without any it is that of independent rates.
+ * - [DIFFERENCE-1] Instances that both played make it paired, and no others take part; without any it is that of independent rates or means.
  * - The same pairs and seed give the same figures.
  */
-import { bootstrapInterval } from './bootstrap.ts'
+import { bootstrapInterval, percentileInterval } from './bootstrap.ts'
 import { differenceInterval, type Interval } from './interval.ts'
 
-/** Success of a policy by instance: the share of its samples that succeeded, in [0, 1]. */
+/** A measure of a policy by instance, as the mean over its samples; for success a share in [0, 1]. */
 export type Shares = ReadonlyMap<string, number>
 
-/** Success of two policies on one instance, each the share of its samples that succeeded, in [0, 1]. */
+/** The kind of a measure. */
+export interface MeasureKind {
+  readonly better: 'more' | 'fewer'
+  readonly isShare: boolean
+}
+
+const ofSuccess: MeasureKind = { better: 'more', isShare: true }
+
+/** A measure of two policies on one instance, each the mean over its samples. */
 export interface Pair {
   readonly before: number
   readonly after: number
@@ -40,35 +48,54 @@ export interface SuccessDifference {
 }
 
 /** @param seed 32 bits, of the draws */
-export function successDifference(before: Shares, after: Shares, seed: number): SuccessDifference {
+export function successDifference(
+  before: Shares,
+  after: Shares,
+  seed: number,
+  kind: MeasureKind = ofSuccess,
+): SuccessDifference {
   const pairs = [...before].flatMap(([instance, share]) => {
     const other = after.get(instance)
     return other === undefined ? [] : [{ before: share, after: other }]
   })
-  if (pairs.length > 0) return { instances: pairs.length, paired: pairedDifference(pairs, seed) }
+  if (pairs.length > 0) return { instances: pairs.length, paired: pairedDifference(pairs, seed, kind) }
   if (before.size === 0 || after.size === 0) return { instances: 0 }
+  if (!kind.isShare) return { instances: 0, unpaired: differenceOfMeans(before, after, seed) }
   const trials = (shares: Shares) => ({ successes: sum([...shares.values()]), n: shares.size })
   return { instances: 0, unpaired: differenceInterval(trials(before), trials(after)) }
 }
 
+function differenceOfMeans(before: Shares, after: Shares, seed: number): Interval & { difference: number } {
+  const [first, second] = [[...before.values()], [...after.values()]]
+  const difference = sum(second) / second.length - sum(first) / first.length
+  const meanOfDrawn = (values: readonly number[], uniform: () => number) =>
+    sum(values.map(() => values[Math.floor(uniform() * values.length)] ?? 0)) / values.length
+  const drawn = (uniform: () => number) => meanOfDrawn(second, uniform) - meanOfDrawn(first, uniform)
+  return { difference, ...percentileInterval(difference, drawn, seed) }
+}
+
 /**
  * The difference with its 95 % percentile interval of the bootstrap over instances. Where all instances agree the
- * bootstrap knows no spread: then it is Newcombe's of two independent rates, which is wider.
+ * bootstrap knows no spread: then a share has Newcombe's interval of two independent rates, which is wider.
  * @param pairs [instances], one at least
  * @param seed 32 bits, of the draws
  * @throws RangeError no pair
  */
-export function pairedDifference(pairs: readonly Pair[], seed: number): PairedDifference {
+export function pairedDifference(
+  pairs: readonly Pair[],
+  seed: number,
+  { better, isShare }: MeasureKind = ofSuccess,
+): PairedDifference {
   const n = pairs.length
   if (n === 0) throw new RangeError('no instance was played by both, expected at least one')
   const differences = pairs.map(({ before, after }) => after - before)
   const mean = sum(differences) / n
   const counts = {
     difference: mean,
-    better: differences.filter((each) => each > 0).length,
-    worse: differences.filter((each) => each < 0).length,
+    better: differences.filter((each) => (better === 'more' ? each > 0 : each < 0)).length,
+    worse: differences.filter((each) => (better === 'more' ? each < 0 : each > 0)).length,
   }
-  if (differences.every((each) => each === differences[0])) {
+  if (isShare && differences.every((each) => each === differences[0])) {
     const successes = (of: keyof Pair) => sum(pairs.map((pair) => pair[of]))
     const { low, high } = differenceInterval(
       { successes: successes('before'), n },

@@ -8,6 +8,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../../learning/evaluation/evaluation-completeness.ts'
+import type { MeasureFigures } from '../../learning/evaluation/measure.ts'
 import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { EvaluationsTable, Schema } from '../sqlite/schema.ts'
 
@@ -36,6 +37,8 @@ export interface EvaluationResult {
 /** Further figures of a result. */
 export interface SuiteFigures {
   readonly instances?: number
+  /** Absent in results of before there were measures. */
+  readonly measures?: MeasureFigures
   /** 95 % interval of the success. */
   readonly interval?: { readonly low: number; readonly high: number }
   /** By k, where instances have several samples. */

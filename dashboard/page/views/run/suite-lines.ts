@@ -8,7 +8,7 @@
  * - [SUITE-LINES-3] An incomplete evaluation is in no line.
  */
 import { isComplete } from '../../../../learning/evaluation/evaluation-completeness.ts'
-import type { Estimate } from '../../../../learning/evaluation/suite-statistics.ts'
+import type { Estimate } from '../../../../learning/evaluation/measure.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
 import type { EvaluationRow, ExpertRow } from '../../../contract/evaluation.ts'
 import type { Axis, Series } from '../../charts/series.ts'
