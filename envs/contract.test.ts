@@ -112,7 +112,7 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
     withTask(async (task) => {
       const environment = await task.create()
       for (const { name } of task.splits)
-        for (let index = 0; index < 12; index++) {
+        for (let index = 0; index < 6; index++) {
           const instance = task.instanceAt(name, index)
           const demonstration = await task.demonstrate?.(instance)
           if (demonstration === undefined) continue

@@ -45,7 +45,7 @@ const candidates: readonly Candidate[] = [
   ...(noLlama === undefined ? [{ name: 'llama.cpp', create: llama, versions: 'first' as const, dirOf }] : []),
 ]
 
-for (const candidate of candidates) keepsTheContract(candidate)
+for (const candidate of candidates) keepsTheContract({ ...candidate, isShared: true })
 
 describe('the embedded engine', () => {
   it('fails what was in flight when its thread dies, and restarts with its versions', async () => {

@@ -4,7 +4,7 @@
  * Invariants
  * - A candidate has versions 0, 1 and 2 of a vocabulary of 64 tokens at least, and contexts of `contextLength`.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Engine, EngineCapabilities, SamplingRequest } from './engine.ts'
 
 /** Tokens of a context of candidates. */
@@ -18,6 +18,8 @@ export interface Candidate {
   readonly versions?: EngineCapabilities['versions']
   /** The checkpoint of a version. */
   readonly dirOf: (version: number) => string
+  /** Whether one serves several tests, because it does not end with the test that opened it. */
+  readonly isShared?: boolean
 }
 
 /** Eight tokens, at temperature 1, of version 0. */
@@ -36,74 +38,86 @@ export function request(change: Partial<SamplingRequest> = {}): SamplingRequest 
 }
 
 /** Tests a candidate. */
-export function keepsTheContract({ name, create, versions = 'many', dirOf }: Candidate): void {
+export function keepsTheContract(candidate: Candidate): void {
+  const { name, create, versions = 'many', dirOf, isShared = false } = candidate
   describe(`the ${name} engine`, () => {
     let engine: Engine
-    beforeEach(async () => {
+    const open = async () => {
       engine = await create()
       await engine.load(0, dirOf(0))
-    })
-    afterEach(() => engine.close())
+    }
+    const close = () => engine.close()
 
-    it('returns as many tokens as asked, each with a logprob, under the version asked for', async () => {
-      const result = await engine.sample(request())
-      expect(result.tokens.length).toBe(8)
-      expect(result.logprobs.length).toBe(8)
-      expect(result.logprobs.every((logprob) => logprob < 0)).toBe(true)
-      expect(result).toMatchObject({ version: 0, finish: 'length' })
-    })
+    describe('with one version', () => {
+      const [before, after] = isShared ? [beforeAll, afterAll] : [beforeEach, afterEach]
+      before(open)
+      after(close)
 
-    it('ends with the first stop token, which is part of the result', async () => {
-      const free = await engine.sample(request())
-      const stop = free.tokens[3] as number
-      const result = await engine.sample(request({ stopTokens: [stop] }))
-      const end = free.tokens.indexOf(stop) + 1
-      expect(result.tokens).toEqual(free.tokens.slice(0, end))
-      expect(result.finish).toBe('stop')
-    })
+      it('returns as many tokens as asked, each with a logprob, under the version asked for', async () => {
+        const result = await engine.sample(request())
+        expect(result.tokens.length).toBe(8)
+        expect(result.logprobs.length).toBe(8)
+        expect(result.logprobs.every((logprob) => logprob < 0)).toBe(true)
+        expect(result).toMatchObject({ version: 0, finish: 'length' })
+      })
 
-    it('gives the same result for the same request, and leaves its context untouched', async () => {
-      const context = Int32Array.of(9, 8, 7, 6, 5).subarray(1)
-      const first = await engine.sample(request({ context }))
-      const again = await engine.sample(request({ context }))
-      expect(again.tokens).toEqual(first.tokens)
-      expect([...context]).toEqual([8, 7, 6, 5])
-    })
+      it('ends with the first stop token, which is part of the result', async () => {
+        const free = await engine.sample(request())
+        const stop = free.tokens[3] as number
+        const result = await engine.sample(request({ stopTokens: [stop] }))
+        const end = free.tokens.indexOf(stop) + 1
+        expect(result.tokens).toEqual(free.tokens.slice(0, end))
+        expect(result.finish).toBe('stop')
+      })
 
-    versionsAreKept(() => engine, { versions, dirOf })
+      it('gives the same result for the same request, and leaves its context untouched', async () => {
+        const context = Int32Array.of(9, 8, 7, 6, 5).subarray(1)
+        const first = await engine.sample(request({ context }))
+        const again = await engine.sample(request({ context }))
+        expect(again.tokens).toEqual(first.tokens)
+        expect([...context]).toEqual([8, 7, 6, 5])
+      })
 
-    it('refuses a context that leaves no room', async () => {
-      const context = new Int32Array(contextLength)
-      await expect(engine.sample(request({ context }))).rejects.toMatchObject({
-        kind: 'context_too_long',
-        permanent: true,
+      it('refuses a context that leaves no room', async () => {
+        const context = new Int32Array(contextLength)
+        await expect(engine.sample(request({ context }))).rejects.toMatchObject({
+          kind: 'context_too_long',
+          permanent: true,
+        })
+      })
+
+      it('ends a cancelled request with the reason given, and serves the others', async () => {
+        const controller = new AbortController()
+        const cancelled = engine.sample(request({ maxNewTokens: 50 }), controller.signal)
+        const kept = engine.sample(request({ cacheKey: 'other' }))
+        controller.abort(new Error('no longer wanted'))
+        await expect(cancelled).rejects.toThrow('no longer wanted')
+        expect((await kept).tokens.length).toBe(8)
+        await expect(engine.sample(request(), controller.signal)).rejects.toThrow('no longer wanted')
+      })
+
+      it('gives the same result after its caches were dropped', async () => {
+        const first = await engine.sample(request())
+        engine.release('episode')
+        expect((await engine.sample(request())).tokens).toEqual(first.tokens)
       })
     })
 
-    it('ends a cancelled request with the reason given, and serves the others', async () => {
-      const controller = new AbortController()
-      const cancelled = engine.sample(request({ maxNewTokens: 50 }), controller.signal)
-      const kept = engine.sample(request({ cacheKey: 'other' }))
-      controller.abort(new Error('no longer wanted'))
-      await expect(cancelled).rejects.toThrow('no longer wanted')
-      expect((await kept).tokens.length).toBe(8)
-      await expect(engine.sample(request(), controller.signal)).rejects.toThrow('no longer wanted')
-    })
+    describe('by itself', () => {
+      beforeEach(open)
+      afterEach(close)
 
-    it('gives the same result after its caches were dropped', async () => {
-      const first = await engine.sample(request())
-      engine.release('episode')
-      expect((await engine.sample(request())).tokens).toEqual(first.tokens)
-    })
+      versionsAreKept(() => engine, { versions, dirOf })
 
-    it('refuses everything after it was closed, twice if need be', async () => {
-      const pending = engine.sample(request())
-      pending.catch(() => {})
-      await engine.close()
-      await engine.close()
-      await expect(engine.sample(request())).rejects.toMatchObject({ kind: 'closed' })
-      await expect(pending).rejects.toMatchObject({ kind: 'closed' })
-      await expect(engine.statistics()).rejects.toMatchObject({ kind: 'closed' })
+      it('refuses everything after it was closed, twice if need be', async () => {
+        const pending = engine.sample(request())
+        pending.catch(() => {})
+        await engine.close()
+        await engine.close()
+        await expect(engine.sample(request())).rejects.toMatchObject({ kind: 'closed' })
+        await expect(pending).rejects.toMatchObject({ kind: 'closed' })
+        await expect(engine.statistics()).rejects.toMatchObject({ kind: 'closed' })
+      })
     })
   })
 }

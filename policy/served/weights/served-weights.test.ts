@@ -135,7 +135,7 @@ describe.each(dialects)('a version at a server of $protocol.name', (dialect) => 
 
   // [SERVED-WEIGHTS-1] [SERVED-WEIGHTS-2]
   it('is never mislabelled and never replaced by an older one, however the calls of several processes fall', async () => {
-    for (let seed = 1; seed <= 3; seed++) {
+    for (const seed of [1, 2]) {
       const draw = uniforms(seed)
       const server = await start()
       const wait = async () => {

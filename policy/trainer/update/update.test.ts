@@ -6,6 +6,7 @@ import type { PlainWeights } from '../../transformer/plain-decoder.testing.ts'
 import { GradientSum } from '../graphs/gradient-sum.ts'
 import { weightFeeds } from '../graphs/graph-sessions.ts'
 import { PolicyGraphs } from '../graphs/policy-graphs.ts'
+import type { ObjectiveSettings } from '../trainer.ts'
 import {
   type Case,
   caseOf,
@@ -23,35 +24,41 @@ import { batchGradient } from './update.ts'
 const graphs = new PolicyGraphs(1)
 afterAll(() => graphs.release())
 
-describe.each<[string, Architecture]>([
+const withBiases: Architecture = { ...tied, model_type: 'qwen2' }
+const withNorms: Architecture = { ...untied, model_type: 'qwen3' }
+const withoutEntropy = { ...policy, entropyCoefficient: 0 }
+
+test.each<[string, ObjectiveSettings, Architecture]>([
+  ['policy, tied embeddings, shared keys', policy, tied],
+  ['policy without entropy bonus, tied embeddings, shared keys', withoutEntropy, tied],
+  ['supervised, tied embeddings, shared keys', supervised, tied],
+  ['policy, untied embeddings, a key per head', policy, untied],
+  ['policy, biases', policy, withBiases],
+  ['policy, norms of heads', policy, withNorms],
+])(
+  'the gradient of the objective agrees with finite differences in every weight: %s',
+  async (_, objective, architecture) => {
+    const given = caseOf(architecture)
+    const { gradients } = await graphGradient(graphs, given, objective)
+    const next = uniforms(9)
+    for (const { name } of weightSpecs(architecture)) {
+      const gradient = gradients.get(name) as Float32Array
+      expect(Math.hypot(...gradient), name).toBeGreaterThan(0)
+      const objectiveOf = (weights: PlainWeights) => plainObjective(given, weights, objective)
+      const error = directionalError(name, gradient, given.plain, { next, objectiveOf })
+      expect(error, name).toBeLessThan(1e-3)
+    }
+  },
+)
+
+describe.each([
   ['tied embeddings, shared keys', tied],
-  ['untied embeddings, a key per head', untied],
-  ['biases', { ...tied, model_type: 'qwen2' }],
-  ['norms of heads', { ...untied, model_type: 'qwen3' }],
+  ['norms of heads', withNorms],
 ])('%s', (_, architecture) => {
   let given: Case
   beforeAll(() => {
     given = caseOf(architecture)
   })
-
-  test.each([
-    ['policy', policy],
-    ['policy without entropy bonus', { ...policy, entropyCoefficient: 0 }],
-    ['supervised', supervised],
-  ])(
-    'the gradient of the %s objective agrees with finite differences in every weight',
-    async (_, objective) => {
-      const { gradients } = await graphGradient(graphs, given, objective)
-      const next = uniforms(9)
-      for (const { name } of weightSpecs(architecture)) {
-        const gradient = gradients.get(name) as Float32Array
-        expect(Math.hypot(...gradient), name).toBeGreaterThan(0)
-        const objectiveOf = (weights: PlainWeights) => plainObjective(given, weights, objective)
-        const error = directionalError(name, gradient, given.plain, { next, objectiveOf })
-        expect(error, name).toBeLessThan(1e-3)
-      }
-    },
-  )
 
   test('the statistics are those of the rules in plain arithmetic', async () => {
     const { statistics } = await graphGradient(graphs, given, policy)
