@@ -160,11 +160,23 @@ test('the algorithm that the documents show is the example, and its derivative i
   // The median of 0, 1 and 3 is 1, and four turns divide by two.
   const episodes = [episode(0, 1), episode(1, 1), episode(3, 4)]
   expect(algorithm.advantagesOf([{ task: 'db', episodes }])).toEqual([[-1, 0, 1]])
-  const token = { behaviourLogprob: -1, proximalLogprob: -1, advantage: 2, stale: false }
+  const token = { behaviourLogprob: -1, proximalLogprob: -1, startLogprob: -1, advantage: 2, stale: false }
   const settings = { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 }
   const [before, at, after] = [-1e-6, 0, 1e-6].map(
     (step) => algorithm.loss.lossesOf([{ ...token, logprob: -0.5 + step }], settings)[0],
   )
+  const step = {
+    gradientNorm: 1,
+    loss: 0,
+    kl: 0.2,
+    referenceKl: 0,
+    drift: 0,
+    entropy: 1,
+    clipFraction: 0,
+    actionTokens: 3,
+  }
+  expect(algorithm.rejects?.(step)).toBe(true)
+  expect(algorithm.rejects?.({ ...step, kl: 0.01 })).toBe(false)
   expect(at?.derivative).toBeCloseTo(((after?.loss ?? 0) - (before?.loss ?? 0)) / 2e-6, 6)
 })
 

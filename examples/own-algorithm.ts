@@ -18,4 +18,6 @@ export const algorithm: Algorithm = {
         return { loss: -advantage * y, derivative: -advantage * (1 - y ** 2) }
       }),
   },
+  /** A minibatch far from what was sampled changes nothing. */
+  rejects: ({ kl }) => kl > 0.1,
 }

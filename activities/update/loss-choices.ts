@@ -2,7 +2,8 @@
  * The losses of a configuration, as a trainer is asked for them.
  *
  * Invariants
- * - A loss that comes with Perdure is asked for by its name, also where an algorithm of a module has it: any trainer knows it.
+ * - A loss that comes with Perdure is asked for by its name, also where an algorithm of a module has it that takes every step: any
+ *   trainer knows it.
  */
 import { chosenLosses, isPolicyLoss, lossName } from '../../learning/algorithms/algorithms.ts'
 import { importAlgorithm } from '../../policy/trainer/algorithm-module.ts'
@@ -15,8 +16,16 @@ export async function lossChoices(
   return await Promise.all(
     chosenLosses(config).map(async (chosen) => {
       if (isPolicyLoss(chosen)) return chosen
-      const { name, loss } = await importAlgorithm(chosen)
-      return lossName(loss) ?? { name, module: chosen }
+      const { name, loss, rejects } = await importAlgorithm(chosen)
+      const known = rejects === undefined ? lossName(loss) : undefined
+      return known ?? { name, module: chosen }
     }),
   )
+}
+
+/** Whether one of them reads the reference policy whatever its divergence counts. @throws ExternalFault */
+export async function readReference(choices: readonly LossChoice[]): Promise<boolean> {
+  for (const choice of choices)
+    if (typeof choice !== 'string' && (await importAlgorithm(choice.module)).loss.readsReference) return true
+  return false
 }

@@ -44,7 +44,7 @@ import type { Store } from '../../storage/store.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
-import { lossChoices } from './loss-choices.ts'
+import { lossChoices, readReference } from './loss-choices.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
 
@@ -196,7 +196,11 @@ async function train(
   try {
     return await trainer.update(
       {
-        ...learningOf(config, request, { warmStarted: referenceDir(config, directory), losses }),
+        ...learningOf(config, request, {
+          losses,
+          reference: referenceDir(config, directory),
+          readsReference: await readReference(losses),
+        }),
         batchFile,
         tokenFile: directory.tokenFile(request.step),
         fromCheckpointDir,
@@ -222,16 +226,21 @@ function referenceDir({ policy }: RunConfig, directory: OpenRun['directory']): s
 /**
  * Objective and optimizer of an update by the settings that hold now; an order to the learning rate changes the top
  * of its schedule.
- * @param given the checkpoint that the k3 divergence is taken from, where it has a weight, and the losses of the tasks
+ * @param given the losses of the tasks, and the reference policy, which is read where its divergence counts or a loss reads it
  */
 function learningOf(
   { learning: configured, rollout, training, seed }: RunConfig,
   { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
-  { warmStarted, losses }: { readonly warmStarted: string; readonly losses: readonly LossChoice[] },
+  given: {
+    readonly losses: readonly LossChoice[]
+    readonly reference: string
+    readonly readsReference: boolean
+  },
 ): Pick<
   TrainerRequest,
   'objective' | 'optimizer' | 'referenceCheckpointDir' | 'division' | 'gradientLimit' | 'microBatchTokens'
 > {
+  const { losses, reference, readsReference } = given
   const learning = settingsInForce(configured, ordered)
   const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
   const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
@@ -256,7 +265,7 @@ function learningOf(
       ...(learning.proximal === 'start' ? { decoupled: { importanceLimit: learning.importanceLimit } } : {}),
     },
     optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
-    referenceCheckpointDir: klCoefficient > 0 ? warmStarted : undefined,
+    referenceCheckpointDir: klCoefficient > 0 || readsReference ? reference : undefined,
     division: { minibatches, passes, seed: seedOf(seed, step, 'minibatches') },
     gradientLimit,
     microBatchTokens,

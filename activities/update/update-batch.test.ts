@@ -50,6 +50,7 @@ function trajectoryOf(
   const seal = {
     outcome: outcome ?? 'completed',
     reward,
+    success: (reward ?? 0) >= 1,
     turns: turns.length,
     tokens: time,
     actionTokens,

@@ -10,7 +10,7 @@ export interface UpdateFigures {
 
 /** Makes an update. After one step from zero moments, its first moments are the gradient times a constant. */
 export async function figuresOf(trainer: Trainer, request: UpdateRequest): Promise<UpdateFigures> {
-  const { seconds: _, origins: __, drift = 0, ...statistics } = await trainer.update(request)
+  const { seconds: _, origins: __, rejected: ___, drift = 0, ...statistics } = await trainer.update(request)
   const { optimizer } = await readCheckpoint(request.toCheckpointDir, { optimizer: true })
   const moments = [...(optimizer?.first ?? [])].map(([name, values]) => {
     const projection = values.reduce((sum, value, index) => sum + value * Math.cos(index), 0)

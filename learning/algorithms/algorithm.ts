@@ -1,5 +1,6 @@
 /**
- * An algorithm of reinforcement learning: how it compares the episodes of a batch, and the loss of a sampled token.
+ * An algorithm of reinforcement learning: how it compares the episodes of a batch, the loss of a sampled token, and
+ * which optimizer steps it takes.
  *
  * Each algorithm that comes with Perdure is one file beside this one, to be read from top to bottom; `algorithms.ts` lists them by
  * name. One of a user is such a file too, by its path. Step groups, task normalization, negative weight and task weighting wrap the
@@ -21,12 +22,30 @@ export interface Algorithm {
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
+  /** Whether a step of the optimizer is left out, by what its minibatch shows; absent: all are taken. */
+  readonly rejects?: (step: StepFigures) => boolean
+}
+
+/** The figures of a minibatch: means over its action tokens. */
+export interface StepFigures {
+  /** Before the gradient is clipped. */
+  readonly gradientNorm: number
+  readonly loss: number
+  /** Divergence from the version that sampled a token, from the reference, and from the version that the update starts from. */
+  readonly kl: number
+  readonly referenceKl: number
+  readonly drift: number
+  readonly entropy: number
+  readonly clipFraction: number
+  readonly actionTokens: number
 }
 
 /** The policy part of the loss of an episode's tokens. */
 export interface SequenceLoss {
   /** @param tokens [time] sampled tokens of one episode @returns [time] */
   readonly lossesOf: (tokens: readonly LossToken[], settings: LossSettings) => readonly TokenLoss[]
+  /** Whether its tokens have a `referenceLogprob`, also where `learning.klCoefficient` is 0; absent: only where it is not. */
+  readonly readsReference?: boolean
 }
 
 /** Episodes of one instance, which are compared with one another. */
@@ -67,6 +86,10 @@ export interface LossToken {
   readonly behaviourLogprob: number
   /** The logprob that ratios divide by: of the version that the update starts from with `learning.proximal: start`, else of the sampler. */
   readonly proximalLogprob: number
+  /** The logprob under the version that the update starts from. */
+  readonly startLogprob: number
+  /** The logprob under the reference policy, where that is read. */
+  readonly referenceLogprob?: number
   /** With `learning.proximal: start` its importance weight is part of it. */
   readonly advantage: number
   /** Whether its turn was drawn from the pool of older versions. */

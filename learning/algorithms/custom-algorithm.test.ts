@@ -14,7 +14,10 @@ const group: ComparedGroup = {
     { reward: 0, success: false, completed: true, actionTokens: 3, turns: [turn] },
   ],
 }
-const token = { logprob: -1, behaviourLogprob: -1.5, proximalLogprob: -1.2, advantage: 2, stale: false }
+const token = {
+  ...{ logprob: -1, behaviourLogprob: -1.5, proximalLogprob: -1.2, startLogprob: -1.2 },
+  ...{ advantage: 2, stale: false },
+}
 const settings = { clipLow: 0.2, clipHigh: 0.3, dualClip: 3 }
 
 function checked(own: Partial<Omit<Algorithm, 'name'>>): Algorithm {
@@ -76,6 +79,26 @@ describe('a checked algorithm', () => {
     [[{ loss: 0, derivative: 1 / 0 }]],
   ])('refuses the losses %j', (value) => {
     expect(() => losing(value).loss.lossesOf([token], settings)).toThrow(/expected/)
+  })
+
+  // [CUSTOM-ALGORITHM-1]
+  it('says yes or no to a step, and nothing else', () => {
+    const step = {
+      gradientNorm: 9,
+      loss: 1,
+      kl: 0,
+      referenceKl: 0,
+      drift: 0,
+      entropy: 1,
+      clipFraction: 0,
+      actionTokens: 5,
+    }
+    const strict = checked({ rejects: ({ gradientNorm }) => gradientNorm > 5 })
+    expect(strict.rejects?.(step)).toBe(true)
+    expect(strict.rejects?.({ ...step, gradientNorm: 1 })).toBe(false)
+    expect(() => checked({ rejects: () => undefined as never }).rejects?.(step)).toThrow(
+      /undefined from `rejects`, expected true or false/,
+    )
   })
 
   it('keeps a loss that comes with Perdure, so that the graph and any trainer know it', () => {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [CUSTOM-ALGORITHM-1] Its results are finite numbers of the right count, or they are refused by name and never learnt from: an entry
- *   for each episode, turn or token that it gives advantages to, a loss with its derivative for each token.
+ *   for each episode, turn or token that it gives advantages to, a loss with its derivative for each token, and a yes or no for a step.
  * - [CUSTOM-ALGORITHM-2] It gets copies: what it writes to them changes nothing.
  */
 import type { TokenLoss } from '../loss/objective.ts'
@@ -28,11 +28,21 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
     advantagesOf: (groups) => run(() => checkedAdvantages(own.advantagesOf(structuredClone(groups)), groups)),
     normalizesBatch: own.normalizesBatch === true,
     loss: lossName(loss) === undefined ? checkedLoss(loss, run) : loss,
+    ...(own.rejects === undefined
+      ? {}
+      : { rejects: (step) => run(() => checkedVerdict(own.rejects?.({ ...step }))) }),
   }
+}
+
+/** @throws RangeError */
+function checkedVerdict(found: unknown): boolean {
+  if (typeof found === 'boolean') return found
+  throw new RangeError(`${String(found)} from \`rejects\`, expected true or false`)
 }
 
 function checkedLoss(own: SequenceLoss, run: <T>(call: () => T) => T): SequenceLoss {
   return {
+    readsReference: own.readsReference === true,
     lossesOf: (tokens, settings) =>
       run(() => {
         const copies = tokens.map((token) => ({ ...token }))

@@ -14,7 +14,8 @@ const plain: TokenObjective = {
 }
 
 function lossToken(logprob: number, behaviourLogprob: number, advantage: number): LossToken {
-  return { logprob, behaviourLogprob, proximalLogprob: behaviourLogprob, advantage, stale: false }
+  const others = { proximalLogprob: behaviourLogprob, startLogprob: logprob }
+  return { logprob, behaviourLogprob, ...others, advantage, stale: false }
 }
 
 function atRatio(ratio: number, advantage: number): LossToken {

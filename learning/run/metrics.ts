@@ -20,6 +20,7 @@ export const units = {
   turns: amount,
   share: { ...amount, atMost: 1 },
   updates: amount,
+  steps: count,
   seconds: amount,
   norm: amount,
   nats: {},
@@ -46,6 +47,7 @@ export const charts = {
   divergence: { section: 'health', title: 'KL divergence, nats per token' },
   clipped: { section: 'health', title: 'Tokens beyond the clip range', from: 0 },
   gradient: { section: 'health', title: 'Gradient norm before clipping', from: 0 },
+  rejected: { section: 'health', title: 'Optimizer steps that the algorithm rejected', from: 0 },
   pool: { section: 'health', title: 'Turns by older versions', from: 0 },
   useless: { section: 'health', title: 'Actions of no use', from: 0 },
   staleness: { section: 'health', title: 'Staleness, in updates', from: 0 },
@@ -190,6 +192,11 @@ export const metrics = {
     ...{ unit: 'norm', better: null, chart: ['gradient', 'norm'], trainer: 'required' },
     figure: 'gradientNorm',
     words: 'norm of the gradient before it was clipped',
+  },
+  rejected: {
+    ...{ unit: 'steps', better: 'lower', chart: ['rejected', 'rejected'] },
+    ...{ isOptional: true, trainer: 'optional' },
+    words: 'optimizer steps that a custom algorithm rejected',
   },
   loss: {
     ...{ unit: 'loss', better: null, chart: null, trainer: 'required' },

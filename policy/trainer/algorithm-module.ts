@@ -21,7 +21,9 @@ const algorithmSchema = z.looseObject({
   normalizesBatch: z.boolean().optional(),
   loss: z.looseObject({
     lossesOf: z.custom<Algorithm['loss']['lossesOf']>(isFunction, 'expected a function'),
+    readsReference: z.boolean().optional(),
   }),
+  rejects: z.custom<Algorithm['rejects']>(isFunction, 'expected a function').optional(),
 })
 
 /** The algorithm that a module exports, checked. @param path absolute @throws ExternalFault, as its functions do */

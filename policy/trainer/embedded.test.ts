@@ -11,7 +11,7 @@ import type { UpdateBatch } from './batch.ts'
 import { writeUpdateBatch } from './batch-file.ts'
 import { createTrainer } from './embedded.ts'
 import { initializeCheckpoint } from './initial-checkpoint.ts'
-import type { Trainer, UpdateRequest, WarmStartRequest } from './trainer.ts'
+import type { Trainer, UpdateRequest, UpdateStatistics, WarmStartRequest } from './trainer.ts'
 import { readTokenFigures } from './update/token-figures.ts'
 
 const architecture: Architecture = {
@@ -497,6 +497,54 @@ describe('faults', () => {
     } finally {
       await watched.close()
     }
+  })
+
+  /** An update by an algorithm that has these properties beside those of GRPO. */
+  async function updateBy(name: string, properties: string, passes: number): Promise<UpdateStatistics> {
+    const module = at(`${name}.ts`)
+    await writeFile(
+      module,
+      `import { algorithms } from 'perdure'\nexport const own = { ...algorithms.grpo, name: '${name}', ${properties} }`,
+    )
+    const objective = {
+      ...update({}).objective,
+      loss: { name, module },
+      klCoefficient: 0,
+      entropyCoefficient: 0,
+    }
+    const division = { minibatches: 1, passes, seed: 1 }
+    return trainer.update(update({ toCheckpointDir: at(name), objective, division }))
+  }
+
+  // [SURROGATE-3]
+  test.each([
+    ['startLogprob', 'warm'],
+    ['referenceLogprob', '0'],
+  ])('the %s of a token is that of checkpoint %s, after a step too', async (field, checkpoint) => {
+    const lossesOf = `(tokens) => tokens.map((token) => ({ loss: token.${field}, derivative: 1 }))`
+    const { loss } = await updateBy(field, `loss: { readsReference: true, lossesOf: ${lossesOf} }`, 2)
+    const logprobs = (await logprobsOf(at(checkpoint))).filter((_, i) => batch.lossMask[i] === 1)
+    expect(loss).toBeCloseTo(logprobs.reduce((sum, logprob) => sum + logprob, 0) / logprobs.length, 4)
+  })
+
+  // [TRAINING-POLICY-1]
+  test('a rejected minibatch changes nothing and is counted; one that is not trains to the same bytes', async () => {
+    const modelOf = async (name: string) => (await bytesOf(at(name)))['model.safetensors']
+    const { objective } = update({})
+    const plain = { ...objective, klCoefficient: 0, entropyCoefficient: 0 }
+    const taken = await trainer.update(update({ toCheckpointDir: at('taken'), objective: plain }))
+    expect(taken).not.toHaveProperty('rejected')
+    expect(await updateBy('lenient', 'rejects: ({ gradientNorm }) => gradientNorm <= 0', 1)).toEqual({
+      ...taken,
+      rejected: 0,
+      seconds: expect.any(Number),
+    })
+    expect(await modelOf('lenient')).toBe(await modelOf('taken'))
+    expect(await updateBy('strict', 'rejects: ({ gradientNorm }) => gradientNorm > 0', 3)).toMatchObject({
+      rejected: 3,
+      drift: 0,
+    })
+    expect(await modelOf('strict')).toBe(await modelOf('warm'))
   })
 
   test('closing fails the calls in progress and every later one', async () => {

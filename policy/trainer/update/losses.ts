@@ -5,7 +5,7 @@
  * - [LOSSES-1] A module that cannot be used, or whose loss throws or gives no finite numbers, is named, and no update is made.
  * - [LOSSES-2] A token whose loss the objective does not list is refused.
  */
-import type { SequenceLoss } from '../../../learning/algorithms/algorithm.ts'
+import type { Algorithm, SequenceLoss, StepFigures } from '../../../learning/algorithms/algorithm.ts'
 import { policyLosses } from '../../../learning/algorithms/algorithms.ts'
 import { importAlgorithm } from '../algorithm-module.ts'
 import type { UpdateBatch } from '../batch.ts'
@@ -17,6 +17,9 @@ export interface Losses {
   readonly of: (source: number) => SequenceLoss
   /** The graph computes all of them by itself (`objective-graph.ts`); others take one more run without a gradient. */
   readonly areInGraph: boolean
+  readonly readReference: boolean
+  /** Whether one of their algorithms rejects an optimizer step; absent where none ever does. */
+  readonly reject?: (step: StepFigures) => boolean
 }
 
 /** @throws TrainerFault `bad_batch`, ExternalFault */
@@ -31,14 +34,17 @@ export async function lossesOf(
       'bad_batch',
       `the objective has ${listed.length} losses, and the batch ${batch.losses === undefined ? 'does not say which token has which' : `a token of number ${highest}`}`,
     )
+  const rejecting = listed.flatMap(({ rejects }) => rejects ?? [])
   return {
-    of: (source) => listed[batch.losses?.[source] ?? 0]!,
-    areInGraph: listed.every((each) => each === policyLosses.clipped),
+    of: (source) => listed[batch.losses?.[source] ?? 0]!.loss,
+    areInGraph: listed.every(({ loss }) => loss === policyLosses.clipped),
+    readReference: listed.some(({ loss }) => loss.readsReference === true),
+    ...(rejecting.length === 0 ? {} : { reject: (step) => rejecting.some((rejects) => rejects(step)) }),
   }
 }
 
-async function loaded(choice: LossChoice): Promise<SequenceLoss> {
-  return typeof choice === 'string' ? policyLosses[choice] : (await importAlgorithm(choice.module)).loss
+async function loaded(choice: LossChoice): Promise<Pick<Algorithm, 'loss' | 'rejects'>> {
+  return typeof choice === 'string' ? { loss: policyLosses[choice] } : await importAlgorithm(choice.module)
 }
 
 /**

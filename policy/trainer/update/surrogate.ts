@@ -9,6 +9,7 @@
  * - [SURROGATE-1] The gradient is that of the rule's loss, in which each token counts its weight in the batch and keeps its own
  *   advantage.
  * - [SURROGATE-2] Each token has the loss of its task, whichever other losses the batch has.
+ * - [SURROGATE-3] Logprobs of the start and of the reference are those of these policies, whatever the steps before have changed.
  */
 
 import type { LossToken } from '../../../learning/algorithms/algorithm.ts'
@@ -17,6 +18,7 @@ import type { ProximalBatch } from '../batch.ts'
 import type { TokenResults } from '../graphs/graph-sessions.ts'
 import type { Losses } from './losses.ts'
 import { type MicroBatch, sampledRows } from './micro-batch.ts'
+import type { TokenFigures } from './token-figures.ts'
 
 /** The surrogate of a batch's tokens under a rule. */
 export interface Surrogate {
@@ -26,6 +28,14 @@ export interface Surrogate {
   readonly parts: ReadonlyMap<number, TokenLoss>
 }
 
+/** Log-probabilities of the tokens under other policies. */
+export interface OtherPolicies {
+  /** [micros] of the reference policy; empty without one. */
+  readonly references: readonly TokenResults[]
+  /** Under the policy that the update starts from; absent: under the policy itself. */
+  readonly atStart?: Pick<TokenFigures, 'logRatios'> | undefined
+}
+
 /** Applies their rules to all counted tokens. @param results of the policy, by micro-batch */
 export function surrogateOf(
   losses: Losses,
@@ -33,14 +43,20 @@ export function surrogateOf(
   micros: readonly MicroBatch[],
   results: readonly TokenResults[],
   objective: TokenObjective,
+  { references, atStart }: OtherPolicies,
 ): Surrogate {
   const tokens = new Map<number, LossToken>()
   for (const [index, micro] of micros.entries())
     for (const [row, source] of sampledRows(batch, micro)) {
       const behaviourLogprob = batch.behaviourLogprobs[source]!
+      const logprob = results[index]!.logprobs[row]!
+      const moved = atStart?.logRatios[batch.places?.[source] ?? source]
+      const referenceLogprob = references[index]?.logprobs[row]
       tokens.set(source, {
-        logprob: results[index]!.logprobs[row]!,
+        logprob,
         behaviourLogprob,
+        startLogprob: moved === undefined ? logprob : behaviourLogprob + moved,
+        ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
         proximalLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
         advantage: batch.advantages[source]!,
         stale: batch.stale?.[source] === 1,

@@ -2,7 +2,7 @@
  * A policy in training: weights, moments, and the step that changes them; of a policy with an adapter, the adapter alone.
  *
  * Invariants
- * - A step with a gradient that is not finite, or larger than is allowed, changes nothing.
+ * - [TRAINING-POLICY-1] A step with a gradient that is not finite, or larger than is allowed, changes nothing; so does a rejected one.
  * - Moments are kept while the objective stays the same. Another objective starts without: those of a warm
  *   start come from gradients larger by orders of magnitude and would hold back the first updates.
  * - A policy at optimizer step 0 needs no moments; a later one without them is refused.
@@ -98,6 +98,7 @@ export class TrainingPolicy {
   /**
    * One step of AdamW with the gradient summed up, its global norm clipped.
    * @param normLimit norm before clipping above which the step is refused
+   * @param isRejected by the norm, whether the step is left out: it changes nothing then
    * @returns the norm before clipping
    * @throws TrainerFault `not_finite`, `exploded`
    */
@@ -106,6 +107,7 @@ export class TrainingPolicy {
     settings: OptimizerSettings,
     learningRate: number,
     normLimit: number = Number.POSITIVE_INFINITY,
+    isRejected: (norm: number) => boolean = () => false,
   ): Promise<number> {
     const { gradients } = this.#adapter ?? this.gradient
     const norm = normOf(this.#adapter?.collect(this.gradient.gradients) ?? this.gradient.squares)
@@ -119,6 +121,7 @@ export class TrainingPolicy {
         'exploded',
         `the gradient's norm is ${norm} after ${this.#steps} steps, and ${normLimit} is allowed: lower the learning rate, or look at the batch`,
       )
+    if (isRejected(norm)) return norm
     this.#steps += 1
     this.#momentSteps += 1
     const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1

@@ -36,7 +36,7 @@ import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
 import { type Division, divided } from './minibatches.ts'
 import { originsOf } from './origins.ts'
 import { aroundStart } from './proximal.ts'
-import { type Surrogate, surrogateOf } from './surrogate.ts'
+import { type OtherPolicies, type Surrogate, surrogateOf } from './surrogate.ts'
 import { addFigures, driftFrom, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
@@ -62,7 +62,8 @@ export async function runUpdate(
   if (finished !== undefined) return { ...finished, seconds: seconds() }
   const policy = await memory.take(request.fromCheckpointDir, objective.kind)
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
-  const reference = await referenceOf(memory, request, policy)
+  const losses = objective.kind === 'policy' ? await lossesOf(objective, batch) : undefined
+  const reference = await referenceOf(memory, request, policy, losses?.readReference === true)
   const atStart = noFigures(batch.tokens.length)
   const passes = divided(await decoupled(graphs, policy, batch, request, atStart), request.division ?? whole)
   const [firstPass = []] = passes
@@ -71,7 +72,9 @@ export async function runUpdate(
   const count = passes.reduce((sum, pass) => sum + pass.length, 0)
   for (const [before, minibatch] of passes.flat().entries()) {
     let drift = 0
+    const isMeasured = before > 0 || objective.decoupled !== undefined
     const means = await batchGradient(graphs, policy, reference, minibatch, request, {
+      ...(isMeasured ? { atStart } : {}),
       onProgress: (done, total) => onProgress(before * total + done, count * total),
       onResult: (micro, result) => {
         if (before === 0) addFigures(atStart, minibatch, micro, result)
@@ -81,8 +84,14 @@ export async function runUpdate(
     // A gradient run has measured the first minibatch; the others change with the step.
     if (before === 0 && isPolicy && objective.decoupled === undefined)
       for (const other of firstPass.slice(1)) await measureStart(graphs, policy, other, request, atStart)
-    const gradientNorm = await policy.step(graphs, optimizer, optimizer.learningRate, request.gradientLimit)
-    steps.push({ ...means, drift: drift / Math.max(1, means.actionTokens), gradientNorm })
+    const figures = { ...means, drift: drift / Math.max(1, means.actionTokens) }
+    let rejected = 0
+    const { learningRate } = optimizer
+    const gradientNorm = await policy.step(graphs, optimizer, learningRate, request.gradientLimit, (norm) => {
+      if (losses?.reject?.({ ...figures, gradientNorm: norm })) rejected = 1
+      return rejected === 1
+    })
+    steps.push({ ...figures, gradientNorm, ...(losses?.reject === undefined ? {} : { rejected }) })
   }
   policy.checkWeights()
   const statistics: Step & Pick<Statistics, 'origins'> = {
@@ -124,13 +133,17 @@ async function decoupled(
 }
 
 /** Figures of one optimizer step. */
-type Step = Omit<Statistics, 'origins' | 'drift'> & { readonly drift: number }
+type Step = Omit<Statistics, 'origins' | 'drift' | 'rejected'> & {
+  readonly drift: number
+  readonly rejected?: number
+}
 
 /** One optimizer step for the whole batch. */
 const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
 
 /**
- * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps. Tokens are those of
+ * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps, rejected ones together. Tokens are
+ * those of
  * the first pass, whose steps stand first.
  */
 function statisticsOf(steps: readonly Step[], ofPass: number): Step {
@@ -141,10 +154,13 @@ function statisticsOf(steps: readonly Step[], ofPass: number): Step {
   const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
   const mean = (figureOf: (step: Step) => number) =>
     sum(steps.map((step) => figureOf(step) * step.actionTokens)) / seen
-  const figures = trainerRows.map(([figure]) => [figure, mean((step) => step[figure] ?? 0)])
+  const figures = trainerRows.flatMap(([figure]) =>
+    figure === 'rejected' ? [] : [[figure, mean((step) => step[figure] ?? 0)]],
+  )
   return {
     ...only,
     ...Object.fromEntries(figures),
+    ...(only?.rejected === undefined ? {} : { rejected: sum(steps.map((step) => step.rejected ?? 0)) }),
     gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
     actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
     tokens: sum(pass.map(({ tokens }) => tokens)),
@@ -155,12 +171,13 @@ async function referenceOf(
   memory: PolicyMemory,
   { objective, referenceCheckpointDir }: UpdateRequest,
   policy: TrainingPolicy,
+  isRead: boolean,
 ): Promise<FrozenPolicy | undefined> {
-  if (objective.kind === 'supervised' || objective.klCoefficient === 0) return undefined
+  if (objective.kind === 'supervised' || (objective.klCoefficient === 0 && !isRead)) return undefined
   if (referenceCheckpointDir === undefined)
     throw new TrainerFault(
       'bad_checkpoint',
-      `klCoefficient is ${objective.klCoefficient}, but no reference checkpoint is given: name one, or set it to 0`,
+      `klCoefficient is ${objective.klCoefficient}${isRead ? ' and the loss reads the reference' : ''}, but no reference checkpoint is given: name one, or set it to 0`,
     )
   const reference = await memory.frozen(referenceCheckpointDir)
   if (reference.architecture.vocab_size !== policy.architecture.vocab_size)
@@ -174,6 +191,8 @@ async function referenceOf(
 /** Called while a gradient is computed. */
 interface GradientWatch {
   readonly onProgress?: Progress
+  /** Figures of the whole batch under the policy that the update starts from; absent: it is the policy itself. */
+  readonly atStart?: TokenFigures
   /** With what the graph gave for each micro-batch. */
   readonly onResult?: (micro: MicroBatch, result: TokenResults) => void
 }
@@ -189,7 +208,7 @@ export async function batchGradient(
   reference: FrozenPolicy | undefined,
   batch: ProximalBatch,
   { objective, microBatchTokens }: Pick<UpdateRequest, 'objective' | 'microBatchTokens'>,
-  { onProgress, onResult }: GradientWatch = {},
+  { onProgress, onResult, atStart }: GradientWatch = {},
 ): Promise<Omit<Step, 'drift' | 'gradientNorm'>> {
   const micros = microBatches(batch, graphs.tokenLimit(policy.architecture, microBatchTokens))
   const actionTokens = micros.reduce((sum, micro) => sum + sampledRows(batch, micro).length, 0)
@@ -199,7 +218,7 @@ export async function batchGradient(
   const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
-  const surrogate = await surrogateFor(graphs, policy, batch, micros, objective)
+  const surrogate = await surrogateFor(graphs, policy, batch, micros, { objective, references, atStart })
   const factsOf = (index: number): TokenFacts => {
     return { batch, weightOf, referenceLogprobs: references[index]?.logprobs }
   }
@@ -258,13 +277,13 @@ async function surrogateFor(
   policy: FrozenPolicy,
   batch: ProximalBatch,
   micros: readonly MicroBatch[],
-  objective: ObjectiveSettings,
+  { objective, ...others }: { readonly objective: ObjectiveSettings } & OtherPolicies,
 ): Promise<Surrogate | undefined> {
   if (objective.kind === 'supervised') return undefined
   const losses = await lossesOf(objective, batch)
   if (losses.areInGraph) return undefined
   const results = await evaluate(graphs, policy, micros, objective.temperature)
-  return surrogateOf(losses, batch, micros, results, objective)
+  return surrogateOf(losses, batch, micros, results, objective, others)
 }
 
 /** No ratio is beyond it, and no loss. */
