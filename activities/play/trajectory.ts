@@ -106,11 +106,11 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
     async findReports(request: {
       readonly run: RunId
       readonly groups: readonly GroupId[]
-      /** Updates that the run has heard of; absent: all that are stored. */
-      readonly step?: number
+      /** Updates that the run has heard of. */
+      readonly step: number
     }): Promise<{ readonly reports: readonly GroupReport[] }> {
       const { config } = await runs.get(request.run)
-      const { step = Number.POSITIVE_INFINITY } = request
+      const { step } = request
       const reports: GroupReport[] = []
       for (const group of request.groups) {
         const stored = await store.groups.get(group)

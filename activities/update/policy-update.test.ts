@@ -35,6 +35,7 @@ async function update({ step, stored }: { readonly step: number; readonly stored
   const request = {
     ...{ run, step, version: 0, learning: {}, waitedSeconds: 0 },
     groups: [{ group: group.id, version: 0 }],
+    ...{ skipped: [], taskWeights: [] },
   }
   const updating = updatePolicy(request, opened, {
     store: {

@@ -56,11 +56,11 @@ export interface UpdateRequest {
   readonly version: number
   /** Consumed groups with the version at which each was admitted. */
   readonly groups: readonly { readonly group: GroupId; readonly version: number }[]
-  /** Groups that were skipped for it, which are consumed too; absent: none. */
-  readonly skipped?: readonly GroupId[]
+  /** Groups that were skipped for it, which are consumed too. */
+  readonly skipped: readonly GroupId[]
   readonly learning: LearningChange
-  /** [tasks] as they hold now; absent: as they are configured. */
-  readonly taskWeights?: readonly number[]
+  /** [tasks] as they hold now. */
+  readonly taskWeights: readonly number[]
   readonly waitedSeconds: number
 }
 
@@ -140,13 +140,13 @@ export async function updatePolicy(
 
 /** The configuration with the weights of tasks that hold now. */
 function rulesOf({ config }: OpenRun, { taskWeights }: Pick<UpdateRequest, 'taskWeights'>): BatchRules {
-  const tasks = config.tasks.map((task, index) => ({ ...task, weight: taskWeights?.[index] ?? task.weight }))
+  const tasks = config.tasks.map((task, index) => ({ ...task, weight: taskWeights[index] ?? task.weight }))
   return { ...config, tasks }
 }
 
 /** The groups that the first attempt has taken, in the order of their numbers; the requested ones for the first. */
 async function consumedGroups(
-  { run, step, groups, skipped = [] }: UpdateRequest,
+  { run, step, groups, skipped }: UpdateRequest,
   store: UpdateStore,
 ): Promise<UpdateRequest['groups']> {
   const listed = () => store.groups.list(run, { consumedBy: step })

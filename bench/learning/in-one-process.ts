@@ -110,7 +110,10 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     const groups = batch.map((group) => ({ group: idOf(group), version: group.version }))
     const beside = skipped.map(idOf)
     skipped = []
-    const request = { run, step: step + 1, version, groups, skipped: beside, learning: {}, waitedSeconds: 0 }
+    const request = {
+      ...{ run, step: step + 1, version, groups, skipped: beside, learning: {}, waitedSeconds: 0 },
+      taskWeights: config.tasks.map(({ weight }) => weight),
+    }
     const tools = { store: played.store, trainerOf: () => trainer, onProgress: () => undefined, log }
     const { version: next } = await updatePolicy(request, opened, tools)
     step += 1

@@ -7,7 +7,6 @@ import { configFields } from '../../config/schema/fields.ts'
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { gatesInForce } from '../../contract/training-state.ts'
-import type { Estimate } from '../../learning/evaluation/measure.ts'
 import { failingWords, leftOutWords } from '../../learning/run/failing-words.ts'
 import { standstillWords } from '../../learning/run/learning-signal.ts'
 import { stepOfVersion } from '../../learning/run/version-step.ts'
@@ -144,15 +143,9 @@ function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
       lost,
       instances: figures.instances ?? n,
       meanReward: typeof figures.meanReward === 'number' ? figures.meanReward : null,
-      passAt: passAtOf(figures),
+      passAt: figures.passAtIntervals ?? {},
     },
   }
-}
-
-function passAtOf({ passAt = {}, passAtIntervals = {} }: SuiteFigures): Readonly<Record<string, Estimate>> {
-  return Object.fromEntries(
-    Object.entries(passAt).map(([k, value]) => [k, passAtIntervals[k] ?? { value, low: value, high: value }]),
-  )
 }
 
 function gatesOf({ state, trail }: ShownRun): readonly GateRow[] {
