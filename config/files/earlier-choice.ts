@@ -1,12 +1,12 @@
 /**
- * Configurations of earlier releases, which chose the advantage and the policy loss of a run apart.
+ * Configurations of builds before 0.1.0, which chose the advantage and the policy loss of a run apart.
  *
  * Invariants
  * - [EARLIER-CHOICE-1] The algorithm that has both takes their place: the run learns the same. A pair that no algorithm has is reported.
  */
 import { isAlgorithmName } from '../../learning/algorithms/algorithms.ts'
 
-/** The choices of a configuration; of this release where `learning` has neither key. */
+/** The choices of a configuration; current where `learning` has neither key. */
 interface EarlierChoices {
   readonly learning?: { readonly advantage?: string; readonly objective?: string }
   readonly tasks: readonly { readonly objective?: string }[]

@@ -37,7 +37,7 @@ export interface EvaluationResult {
 /** Further figures of a result. */
 export interface SuiteFigures {
   readonly instances?: number
-  /** Absent in results of before there were measures. */
+  /** Absent in results of builds before 0.1.0. */
   readonly measures?: MeasureFigures
   /** 95 % interval of the success. */
   readonly interval?: { readonly low: number; readonly high: number }
