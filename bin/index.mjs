@@ -13,6 +13,7 @@ const entry = await import(
 )
 
 export const {
+  algorithms,
   builtInEnvironment,
   ConfigFault,
   defineEnvironment,

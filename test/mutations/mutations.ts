@@ -34,8 +34,8 @@ export const mutations: readonly Mutation[] = [
   mutation('learning/loss/objective.ts', 'Math.min(logRatio, k3Knee)', 'logRatio'),
   mutation(
     'learning/evaluation/reward.ts',
-    "outcome !== 'completed') return",
-    "outcome === 'completed') return",
+    "outcome !== 'completed' && notCompleted === 'penalty') return",
+    "outcome === 'completed' && notCompleted === 'penalty') return",
   ),
   mutation(
     'policy/trainer/update/adamw.ts',
