@@ -34,11 +34,16 @@ interface Dependencies {
 export function createFailureReports({ failing, log }: Dependencies): FailureReports {
   /** Kinds of work, by run, that this process has reported, with when it last wrote a line. */
   const reported = new Map<string, number>()
+  /** When this process last wrote that the store takes no reports: on a full disk each failure meets it. */
+  let lastUnstored = Number.NEGATIVE_INFINITY
 
   async function stored(write: () => Promise<void>): Promise<void> {
     try {
       await write()
     } catch (error) {
+      const now = clock.monotonic()
+      if (now - lastUnstored <= betweenLinesMs) return
+      lastUnstored = now
       log(`what fails cannot be stored: ${reasonOf(error)}`)
     }
   }
