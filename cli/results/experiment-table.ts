@@ -12,11 +12,17 @@ import type {
 } from '../../client/experiment/experiment-report.ts'
 import type { RunCost } from '../../client/experiment/measured-runs.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
-import { probability } from '../../learning/statistics/figures.ts'
+import { measures } from '../../learning/evaluation/measure.ts'
+import {
+  differenceBetween,
+  differenceOf,
+  measured,
+  plain,
+  probability,
+} from '../../learning/statistics/figures.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
-import { percent } from '../../learning/statistics/percent.ts'
 import { Table } from '../terminal/table.ts'
-import { count, duration, points, pointsBetween } from '../terminal/wording.ts'
+import { count, duration } from '../terminal/wording.ts'
 
 /** The report in tables and lines. */
 export function reportLines(report: ExperimentReport): readonly (string | Table)[] {
@@ -36,15 +42,16 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
   ]
 }
 
-function armsTable({ arms, seeds }: ExperimentReport): Table {
+function armsTable({ arms, seeds, measure }: ExperimentReport): Table {
+  const { words, isShare } = measures[measure]
   return new Table({
-    head: ['arm', 'suite', 'success', `seeds ${seeds.join(', ')}`, 'time', 'CPU', 'tokens'],
+    head: ['arm', 'suite', words, `seeds ${seeds.join(', ')}`, 'time', 'CPU', 'tokens'],
     rows: arms.flatMap(({ arm, suites, cost }: ReportedArm) =>
-      suites.map(({ suite, success, seeds: bySeed }, at) => [
+      suites.map(({ suite, value, seeds: bySeed }, at) => [
         at === 0 ? arm : '',
         suite,
-        meanWords(success),
-        bySeed.map((value) => (value === null ? '–' : (100 * value).toFixed(1))).join(', '),
+        meanWords(value, isShare),
+        bySeed.map((each) => (each === null ? '–' : bare(each, isShare))).join(', '),
         ...(at === 0 && cost !== undefined ? costWords(cost) : ['', '', '']),
       ]),
     ),
@@ -52,9 +59,15 @@ function armsTable({ arms, seeds }: ExperimentReport): Table {
 }
 
 /** With the interval over seeds. */
-function meanWords({ mean, low, high }: SeedMean): string {
-  if (low === undefined || high === undefined) return percent(mean)
-  return `${percent(mean)} (${(100 * low).toFixed(1)}–${(100 * high).toFixed(1)})`
+function meanWords({ mean, low, high }: SeedMean, isShare: boolean): string {
+  const words = measured(mean, isShare)
+  if (low === undefined || high === undefined) return words
+  return `${words} (${bare(low, isShare)}–${bare(high, isShare)})`
+}
+
+/** Without the sign of a share. */
+function bare(value: number, isShare: boolean): string {
+  return isShare ? (100 * value).toFixed(1) : plain(value)
 }
 
 /** Mean cost of one run. */
@@ -62,42 +75,41 @@ function costWords({ seconds, cpuSeconds, actionTokens }: RunCost): readonly str
   return [duration(seconds), cpuSeconds === undefined ? '–' : duration(cpuSeconds), count(actionTokens)]
 }
 
-function claimsTable({ hypotheses }: ExperimentReport): Table {
+function claimsTable({ hypotheses, measure }: ExperimentReport): Table {
+  const { isShare } = measures[measure]
+  const intervalWords = (interval: Interval | undefined) =>
+    interval === undefined ? '–' : differenceBetween(interval, isShare)
   return new Table({
     head: ['claim', 'difference', 't interval', 'bootstrap', 'p (t)', 'p (signs)', 'p (Holm)', 'verdict'],
     rows: hypotheses.map((claim) => [
-      claimWords(claim),
-      claim.difference === undefined ? '–' : points(claim.difference),
+      claimWords(claim, isShare),
+      claim.difference === undefined ? '–' : differenceOf(claim.difference, isShare),
       intervalWords(claim.t),
       intervalWords(claim.bootstrap),
       probability(claim.t?.p),
       probability(claim.signFlip?.p),
       claim.missing.length > 0 ? '–' : probability(claim.adjusted),
-      verdictWords(claim),
+      verdictWords(claim, isShare),
     ]),
   })
 }
 
-function claimWords({ name, by, on }: ReportedHypothesis): string {
-  const more = by === 0 ? '' : ` by ${points(by)}`
+function claimWords({ name, by, on }: ReportedHypothesis, isShare: boolean): string {
+  const more = by === 0 ? '' : ` by ${differenceOf(by, isShare)}`
   return `${name}${more}, on ${on.join(' + ')}`
 }
 
-function intervalWords(interval: Interval | undefined): string {
-  return interval === undefined ? '–' : pointsBetween(interval)
-}
-
-function verdictWords({ verdict, missing, bootstrap, t }: ReportedHypothesis): string {
+function verdictWords({ verdict, missing, bootstrap, t }: ReportedHypothesis, isShare: boolean): string {
   if (missing.length > 0) return `open: seeds ${missing.join(', ')} are missing`
   if (verdict !== 'not shown') return verdict
   const most = Math.max(bootstrap?.high ?? Number.NaN, t?.high ?? Number.NEGATIVE_INFINITY)
-  return `not shown at this scale (at most ${points(most)})`
+  return `not shown at this scale (at most ${differenceOf(most, isShare)})`
 }
 
-function legend({ test, level, seeds }: ExperimentReport): readonly string[] {
+function legend({ test, level, seeds, measure }: ExperimentReport): readonly string[] {
   const kind = test === 't' ? 't test' : 'sign-flip test'
   return [
-    `Differences in points, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
+    `Differences in ${measures[measure].isShare ? 'points' : measures[measure].words}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
   ]
 }
 

@@ -93,6 +93,7 @@ describe('the table of claims', () => {
     set: {},
     seeds: [1, 2],
     version: 'last',
+    measure: 'success',
     test: 't',
     level: 0.05,
     arms: [],

@@ -5,25 +5,15 @@
  * - The same on every machine, whatever its locale.
  * - A number that is not finite reads as `–`.
  */
-import { plain, points, pointsBetween } from '../../learning/statistics/figures.ts'
-import type { Interval } from '../../learning/statistics/interval.ts'
-
-export { bytes, count, duration, points, pointsBetween } from '../../learning/statistics/figures.ts'
-
-/** A mean with its interval. @example estimateWords({ value: 1.88, low: 1.85, high: 1.91 }) // '1.88 (1.85 to 1.91)' */
-export function estimateWords({ value, low, high }: Interval & { readonly value: number }): string {
-  return `${plain(value)} (${plain(low)} to ${plain(high)})`
-}
-
-/** A difference with its interval; that of shares in points. */
-export function differenceWords(
-  { difference, ...between }: Interval & { readonly difference: number },
-  isShare: boolean,
-): string {
-  if (isShare) return `${points(difference)} (${pointsBetween(between)})`
-  const signed = (value: number) => (value < 0 ? `−${plain(-value)}` : `+${plain(value)}`)
-  return `${signed(difference)} (${signed(between.low)} to ${signed(between.high)})`
-}
+export {
+  bytes,
+  count,
+  differenceWords,
+  duration,
+  estimateWords,
+  points,
+  pointsBetween,
+} from '../../learning/statistics/figures.ts'
 
 /** How long a run took, or has taken so far: from when it was started, breaks included, until it ended. */
 export function runSeconds(

@@ -3,13 +3,13 @@
  *
  * Invariants
  * - [OUTCOMES-1] Reading gives what was written: the same shares of the same instances, in their order, by which a bootstrap draws.
- * - A word means an instance: the share of its samples that were won, or `-` where it was not played.
+ * - A word means an instance: the mean of the measure over its samples, or `-` where it was not played.
  */
 import { z } from 'zod'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import type { MeasuredRun } from './measured-runs.ts'
 
-const word = /^(?:-|[01]|0\.\d+)$/
+const word = /^(?:-|-?\d+(?:\.\d+)?(?:e-?\d+)?)$/
 const notPlayed = '-'
 
 export const outcomesSchema = z.array(

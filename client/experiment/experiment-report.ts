@@ -12,6 +12,7 @@ import type { ExperimentStatement, Hypothesis, StatedFile } from '../../config/f
 import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experiment-schema.ts'
 import { seedOf } from '../../identity/identity.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import type { InstanceDifferences } from '../../learning/statistics/crossed-bootstrap.ts'
 import {
   type Judgement,
@@ -53,7 +54,8 @@ export interface ReportedArm {
   readonly set: ExperimentStatement['set']
   readonly suites: readonly {
     readonly suite: string
-    readonly success: SeedMean
+    /** The mean of the experiment's measure. */
+    readonly value: SeedMean
     /** In the order of seeds; null where there is none. */
     readonly seeds: readonly (number | null)[]
   }[]
@@ -101,6 +103,7 @@ export interface ExperimentReport {
   readonly set: ExperimentStatement['set']
   readonly seeds: readonly number[]
   readonly version: MeasuredVersion
+  readonly measure: MeasureName
   readonly test: ExperimentStatement['test']
   readonly level: number
   readonly arms: readonly ReportedArm[]
@@ -118,7 +121,7 @@ export async function reportOn(
   given?: ExperimentStatement,
 ): Promise<ExperimentReport> {
   const runs = measured.map((run) => reportedRun(statement, run))
-  const { question, source, base, set, seeds, version, test, level } = statement
+  const { question, source, base, set, seeds, version, measure = 'success', test, level } = statement
   return {
     experiment: name,
     ...(question === undefined ? {} : { question }),
@@ -128,7 +131,7 @@ export async function reportOn(
     began: new Date(created).toISOString(),
     ...(ended === undefined ? {} : { ended: new Date(ended).toISOString() }),
     machine: machineWords(),
-    ...{ set, seeds, version, test, level },
+    ...{ set, seeds, version, measure, test, level },
     arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own }, runs)),
     hypotheses: await judged(statement, measured),
     curves: [...curvesOf(statement, runs), ...referencesOf(statement, measured)],
@@ -158,12 +161,12 @@ function reportedRun(
   }
 }
 
-function shown({ suite, version, success, n, planned }: ReportedFigure): ReportedFigure {
-  return { suite, version, success, n, planned }
+function shown({ suite, version, value, success, n, planned }: ReportedFigure): ReportedFigure {
+  return { suite, version, value, success, n, planned }
 }
 
 function armOf(
-  { suites, seeds }: ExperimentStatement,
+  { suites, seeds, measure }: ExperimentStatement,
   { arm, set }: Pick<ReportedArm, 'arm' | 'set'>,
   runs: readonly ReportedRun[],
 ): ReportedArm {
@@ -175,21 +178,23 @@ function armOf(
     suites: suites.flatMap((suite) => {
       const bySeed = seeds.map((seed) => {
         const run = own.find((each) => each.seed === seed)
-        return run?.measured.find((each) => each.suite === suite)?.success ?? null
+        return run?.measured.find((each) => each.suite === suite)?.value ?? null
       })
-      const success = seedMean(bySeed.filter((each) => each !== null))
-      return success === undefined ? [] : [{ suite, success, seeds: bySeed }]
+      const values = bySeed.filter((each) => each !== null)
+      const value = seedMean(values, measure)
+      return value === undefined ? [] : [{ suite, value, seeds: bySeed }]
     }),
     ...(costs.length === 0 ? {} : { cost: meanCost(costs) }),
   }
 }
 
-function seedMean(values: readonly number[]): SeedMean | undefined {
+function seedMean(values: readonly number[], measure: MeasureName = 'success'): SeedMean | undefined {
   const [only, second] = values
   if (only === undefined) return undefined
   if (second === undefined) return { mean: only, seeds: 1 }
   const { mean, low, high } = meanInterval(values)
-  return { mean, low: Math.max(0, low), high: Math.min(1, high), seeds: values.length }
+  const [least, most] = measures[measure].isShare ? [0, 1] : [low, high]
+  return { mean, low: Math.max(least, low), high: Math.min(most, high), seeds: values.length }
 }
 
 function meanCost(costs: readonly RunCost[]): RunCost {
@@ -205,7 +210,7 @@ function meanCost(costs: readonly RunCost[]): RunCost {
 }
 
 function curvesOf(
-  { arms, suites }: ExperimentStatement,
+  { arms, suites, measure }: ExperimentStatement,
   runs: readonly ReportedRun[],
 ): readonly ReportedCurve[] {
   return arms.flatMap(({ arm }) =>
@@ -216,7 +221,10 @@ function curvesOf(
       const points = [...Map.groupBy(figures, ({ version }) => version)]
         .toSorted(([a], [b]) => a - b)
         .flatMap(([version, found]): CurvePoint[] => {
-          const mean = seedMean(found.map(({ success }) => success))
+          const mean = seedMean(
+            found.map(({ value }) => value),
+            measure,
+          )
           return mean === undefined ? [] : [{ version, ...mean }]
         })
       return points.length === 0 ? [] : [{ arm, suite, points }]
@@ -226,9 +234,11 @@ function curvesOf(
 
 /** Reference curve of a suite: its expert, at the same height for all versions. */
 function referencesOf(
-  { suites }: ExperimentStatement,
+  { suites, measure = 'success' }: ExperimentStatement,
   runs: readonly MeasuredRun[],
 ): readonly ReportedCurve[] {
+  // Experts are measured by success alone.
+  if (measure !== 'success') return []
   const all = runs.flatMap(({ experts }) => experts)
   return suites.flatMap((suite) => {
     const versions = runs.flatMap(({ figures }) =>
@@ -274,7 +284,7 @@ interface FoundTest {
 
 /** The differences of a claim, over the seeds of which both runs are done. */
 async function testOf(
-  { name, seeds }: ExperimentStatement,
+  { name, seeds, measure = 'success' }: ExperimentStatement,
   { name: claim, better, than, by, on }: Hypothesis,
   runs: readonly MeasuredRun[],
 ): Promise<FoundTest> {
@@ -288,7 +298,7 @@ async function testOf(
       const first = one && figureOf(one, suite, better.version)
       const second = other && figureOf(other, suite, than.version)
       if (first === undefined || second === undefined) break
-      const differences = differencesOf(await first.shares(), await second.shares())
+      const differences = differencesOf(await first.shares(), await second.shares(), measure)
       if (differences.size > 0) bySuite.push(differences)
     }
     if (bySuite.length === on.length) pairs.push(bySuite)
@@ -297,14 +307,17 @@ async function testOf(
   const instances = Math.min(...pairs.map((bySuite) => bySuite.reduce((sum, { size }) => sum + size, 0)))
   if (pairs.length === 0) return { test: undefined, missing, instances: 0 }
   const suites = on.map((_, at) => pairs.map((bySuite) => bySuite[at] ?? new Map<string, number>()))
-  return { test: pairedTest(suites, by, seedOf(0, 'experiment', name, claim)), missing, instances }
+  const drawn = { by, seed: seedOf(0, 'experiment', name, claim), isShare: measures[measure].isShare }
+  return { test: pairedTest(suites, drawn), missing, instances }
 }
 
-function differencesOf(better: Shares, than: Shares): InstanceDifferences {
+/** By how much the first is better on each instance. */
+function differencesOf(better: Shares, than: Shares, measure: MeasureName): InstanceDifferences {
+  const sign = measures[measure].better === 'more' ? 1 : -1
   return new Map(
     [...better].flatMap(([instance, share]) => {
       const other = than.get(instance)
-      return other === undefined ? [] : [[instance, share - other] as const]
+      return other === undefined ? [] : [[instance, sign * (share - other)] as const]
     }),
   )
 }

@@ -1,11 +1,12 @@
 /**
- * Learning curves as a picture: success over versions, a line for each arm, with the interval over its seeds.
+ * Learning curves as a picture: a measure over versions, a line for each arm, with the interval over its seeds.
  *
  * Invariants
  * - [CURVE-1] The same curves give the same bytes, and what comes out is one well-formed SVG whatever the arms are called.
  * - Lines are distinguished by colour and by dashes, and named in words; the colours are those of M. Okabe and K. Ito, which
  *   people with any colour vision distinguish.
  */
+import { plain } from '../../learning/statistics/figures.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import type { CurvePoint, ReportedCurve } from './experiment-report.ts'
 
@@ -20,9 +21,9 @@ const lineHeight = 15
 /** Places on the picture. */
 interface Scale {
   readonly x: (version: number) => number
-  readonly y: (success: number) => number
+  readonly y: (value: number) => number
   readonly versions: readonly number[]
-  readonly successes: readonly number[]
+  readonly values: readonly number[]
 }
 
 /**
@@ -30,7 +31,7 @@ interface Scale {
  * @param title what is shown, in words
  * @throws RangeError no curve
  */
-export function learningCurve(curves: readonly ReportedCurve[], title: string): string {
+export function learningCurve(curves: readonly ReportedCurve[], title: string, isShare = true): string {
   const points = curves.flatMap((curve) => curve.points)
   if (points.length === 0) throw new RangeError('no point to draw, expected at least one')
   const scale = scaleOf(points)
@@ -42,7 +43,7 @@ export function learningCurve(curves: readonly ReportedCurve[], title: string): 
     `<desc>${escaped(curves.map(curveWords).join('; '))}</desc>`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     `<text x="${plot.left}" y="22" font-size="14" font-weight="600">${escaped(title)}</text>`,
-    ...axes(scale),
+    ...axes(scale, isShare),
     ...curves.flatMap(({ points: own }, at) => curve(own, at, scale)),
     ...curves.map(({ arm }, at) => label(arm, at, labels[at] ?? 0)),
     '</svg>',
@@ -55,17 +56,17 @@ function scaleOf(points: readonly CurvePoint[]): Scale {
   const highest = Math.max(...points.map(({ version }) => version))
   const least = Math.min(...points.map(({ mean, low = mean }) => low))
   const most = Math.max(...points.map(({ mean, high = mean }) => high))
-  const successes = ticks(least, most, 5)
-  const [bottom = 0, top = 1] = [successes[0], successes.at(-1)]
+  const values = ticks(least, most, 5)
+  const [bottom = 0, top = 1] = [values[0], values.at(-1)]
   const right = width - plot.right
   return {
     x: (version) => plot.left + ((version - lowest) / Math.max(1, highest - lowest)) * (right - plot.left),
-    y: (success) =>
+    y: (value) =>
       height -
       plot.bottom -
-      ((success - bottom) / Math.max(1e-9, top - bottom)) * (height - plot.bottom - plot.top),
+      ((value - bottom) / Math.max(1e-9, top - bottom)) * (height - plot.bottom - plot.top),
     versions: ticks(lowest, highest, 6).filter((tick) => tick >= lowest && tick <= highest && tick % 1 === 0),
-    successes,
+    values,
   }
 }
 
@@ -80,12 +81,12 @@ export function ticks(least: number, most: number, about: number): readonly numb
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
-function axes({ x, y, versions, successes }: Scale): readonly string[] {
+function axes({ x, y, versions, values }: Scale, isShare: boolean): readonly string[] {
   const [left, right, bottom] = [plot.left, width - plot.right, height - plot.bottom]
   return [
-    ...successes.map(
+    ...values.map(
       (tick) =>
-        `<path d="M${left} ${at(y(tick))}H${right}" stroke="#dddddd"/><text x="${left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${percent(tick, 0)}</text>`,
+        `<path d="M${left} ${at(y(tick))}H${right}" stroke="#dddddd"/><text x="${left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${isShare ? percent(tick, 0) : plain(tick)}</text>`,
     ),
     ...versions.map(
       (tick) =>

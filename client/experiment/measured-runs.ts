@@ -14,6 +14,7 @@ import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { clock } from '../../machine/services/clock.ts'
+import type { SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
 import { valuesOf } from './comparison.ts'
@@ -23,6 +24,8 @@ import { runsOf } from './experiments.ts'
 export interface ReportedFigure {
   readonly suite: string
   readonly version: number
+  /** The mean of the experiment's measure. */
+  readonly value: number
   readonly success: number
   readonly n: number
   /** Episodes that were to be played. */
@@ -83,7 +86,7 @@ function notBegunRun({ run, arm, seed }: Pick<ExperimentRun, 'run' | 'arm' | 'se
 
 async function measureRun(
   store: Store,
-  { suites }: ExperimentStatement,
+  { suites, measure = 'success' }: ExperimentStatement,
   each: Pick<ExperimentRun, 'run' | 'arm' | 'seed'>,
 ): Promise<MeasuredRun> {
   const { run, arm, seed } = each
@@ -96,8 +99,11 @@ async function measureRun(
     ...{ run, arm, seed, status: record.status },
     figures: evaluations.flatMap(({ id, suite, version, result }) => {
       if (result === undefined || !suites.includes(suite)) return []
-      const { success, n, planned } = result
-      return [{ suite, version, success, n, planned, shares: () => valuesOf(store, { id }, 'success') }]
+      const { success, n, planned, statistics } = result
+      const { measures }: SuiteFigures = statistics
+      const value = measure === 'success' ? success : measures?.[measure].value
+      if (value === undefined) return []
+      return [{ suite, version, value, success, n, planned, shares: () => valuesOf(store, { id }, measure) }]
     }),
     experts: await store.experts.list(run),
     cost: {

@@ -16,6 +16,7 @@ import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { experimentName } from '../../identity/identity.ts'
+import { measures } from '../../learning/evaluation/measure.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
 import type { Home } from '../../storage/disk/home.ts'
@@ -54,7 +55,7 @@ const reportSchema = z.object({
   began: z.iso.datetime(),
   machine: z.string(),
   curves: z.array(
-    z.object({ arm: z.string(), suite: z.string(), points: z.array(z.object({ mean: share })) }),
+    z.object({ arm: z.string(), suite: z.string(), points: z.array(z.object({ mean: z.number() })) }),
   ),
   runs: z.array(
     z.object({
@@ -66,6 +67,7 @@ const reportSchema = z.object({
         z.object({
           suite: z.string(),
           version: amount,
+          value: z.number().optional(),
           success: share,
           n: amount,
           planned: amount,
@@ -139,7 +141,11 @@ function runsOfReport(report: WrittenReport, statement: ExperimentStatement): re
         ...{ run, arm, seed, machine, experts },
         status: 'done',
         figures: curve.map(
-          (each): MeasuredFigure => ({ ...each, shares: () => sharesAt(report, run, each) }),
+          (each): MeasuredFigure => ({
+            ...each,
+            value: each.value ?? each.success,
+            shares: () => sharesAt(report, run, each),
+          }),
         ),
         ...(cost === undefined ? {} : { cost: costOf(cost) }),
       },
@@ -198,13 +204,15 @@ export async function findReport(
 
 /** Writes the files of a report. @returns their paths */
 export function writeReport(report: ExperimentReport, folder: string): readonly string[] {
-  const { experiment: name, curves } = report
+  const { experiment: name, curves, measure } = report
+  const { words, isShare } = measures[measure]
   const suites = [...Map.groupBy(curves, ({ suite }) => suite)]
   const files: readonly (readonly [string, string])[] = [
     [`${name}.json`, `${JSON.stringify(report, undefined, 1)}\n`],
     [`${name}.csv`, reportCsv(report)],
     ...suites.map(
-      ([suite, own]) => [`${name}-${suite}.svg`, learningCurve(own, `${name}: success on ${suite}`)] as const,
+      ([suite, own]) =>
+        [`${name}-${suite}.svg`, learningCurve(own, `${name}: ${words} on ${suite}`, isShare)] as const,
     ),
   ]
   makeFolder(folder)
@@ -218,11 +226,11 @@ export function writeReport(report: ExperimentReport, folder: string): readonly 
 
 /** All figures of all runs, a row each. */
 function reportCsv({ runs }: ExperimentReport): string {
-  const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'success', 'n']
+  const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'value', 'success', 'n']
   const rows = runs.flatMap(({ arm, seed, run, status, curve, measured }) =>
-    curve.map(({ suite, version, success, n }) => {
+    curve.map(({ suite, version, value, success, n }) => {
       const counts = measured.some((each) => each.suite === suite && each.version === version)
-      return [arm, seed, run, status, suite, version, counts, success, n]
+      return [arm, seed, run, status, suite, version, counts, value, success, n]
     }),
   )
   return asCsv({ columns, rows })

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
+import type { MeasureName } from '../../learning/evaluation/measure.ts'
 import { shownValue } from '../../learning/run/wrong-value.ts'
 import type { TestKind } from '../../learning/statistics/hypothesis.ts'
 import { smallestSignFlip } from '../../learning/statistics/sign-flip.ts'
@@ -64,6 +65,8 @@ export interface ExperimentStatement {
   readonly seeds: readonly number[]
   readonly suites: readonly string[]
   readonly version: MeasuredVersion
+  /** Absent: success. */
+  readonly measure?: MeasureName
   readonly hypotheses: readonly Hypothesis[]
   readonly test: TestKind
   readonly level: number
@@ -115,6 +118,7 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     seeds: rest.seeds,
     suites,
     version: rest.measure.version,
+    ...(rest.measure.of === 'success' ? {} : { measure: rest.measure.of }),
     hypotheses: hypotheses.map((claim) => hypothesisOf(claim, rest.measure.version, suites)),
     test: rest.test,
     level: rest.level,

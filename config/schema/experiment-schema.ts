@@ -6,6 +6,8 @@
  * - Names of an experiment and its arms have no dot, so that the names of its runs tell them.
  */
 import { z } from 'zod'
+import { measureNames } from '../../learning/evaluation/measure.ts'
+import { largestReward } from '../../learning/evaluation/reward.ts'
 import { amount, probability, text } from './bounded-field.ts'
 
 const name = (longest: number) =>
@@ -28,10 +30,10 @@ const hypothesisSchema = z.strictObject({
   than: policySchema.describe('The arm that it is compared with.'),
   by: z
     .number()
-    .min(-1)
-    .lt(1)
+    .min(-largestReward)
+    .max(largestReward)
     .default(0)
-    .describe('How much better, as a share of the episodes: 0.1 claims more than 10 points.'),
+    .describe('How much better, in the unit of the measure: of success 0.1 claims more than 10 points.'),
   on: z
     .union([suiteName, z.array(suiteName).min(1).max(64)])
     .optional()
@@ -39,6 +41,12 @@ const hypothesisSchema = z.strictObject({
 })
 
 const measureSchema = z.strictObject({
+  of: z
+    .enum(measureNames)
+    .default('success')
+    .describe(
+      'The number that the claims are about: `success`, the mean `reward`, or the mean `turns` or `tokens` of an episode, of which fewer are better.',
+    ),
   suites: z
     .array(suiteName)
     .min(1)

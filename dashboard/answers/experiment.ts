@@ -41,10 +41,10 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
   if (stored === undefined) throw new Refused('unknown', `${home.dir} has no experiment "${name}"`)
   const statement = stored.statement as ExperimentStatement
   const report = await reportOn(await measureRuns(store, statement), { ...stored, statement })
-  const { seeds, test, level, runs, arms, hypotheses } = report
+  const { seeds, measure, test, level, runs, arms, hypotheses } = report
   return {
     ...rowOf(stored, { runs: runs.length, done: runs.filter(({ status }) => status === 'done').length }),
-    ...{ seeds, test, level },
+    ...{ seeds, measure, test, level },
     suites: statement.suites.map((suite) => suiteOf(report, suite)),
     costs: arms.map(({ cost }) => cost ?? null),
     claims: hypotheses.map(claimOf),
@@ -79,7 +79,7 @@ function suiteOf(
     suite,
     arms: arms.map(({ arm, suites }) => {
       const found = suites.find((each) => each.suite === suite)
-      return { arm, success: found?.success ?? null, bySeed: found?.seeds ?? seeds.map(() => null) }
+      return { arm, value: found?.value ?? null, bySeed: found?.seeds ?? seeds.map(() => null) }
     }),
     curves: curves
       .filter((each) => each.suite === suite)

@@ -1,5 +1,6 @@
 /** Experiments: what was stated before they ran, what their arms reached, and what that says of the claims. */
 
+import type { MeasureName } from '../../learning/evaluation/measure.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Judgement, PairedTest, TestKind } from '../../learning/statistics/hypothesis.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
@@ -28,6 +29,8 @@ export interface MeanOverSeeds extends Partial<Interval> {
 
 export interface ExperimentAnswer extends ExperimentRow {
   readonly seeds: readonly number[]
+  /** The number that arms and claims are about. */
+  readonly measure: MeasureName
   readonly test: TestKind
   /** The level of all claims together. */
   readonly level: number
@@ -55,7 +58,7 @@ export interface ArmCost {
 export interface ArmOnSuite {
   readonly arm: string
   /** Null until a run is done. */
-  readonly success: MeanOverSeeds | null
+  readonly value: MeanOverSeeds | null
   /** [seeds] null where there is none. */
   readonly bySeed: readonly (number | null)[]
 }

@@ -40,15 +40,16 @@ export function seedDifferences(suites: CrossedDifferences): readonly number[] {
 
 /**
  * The 95 % interval of the mean over seeds, suites and instances. Where all differences agree the bootstrap knows no spread:
- * then it is as wide as Wilson's for an outcome that none of so many instances had.
+ * then that of
+ * shares is as wide as Wilson's for an outcome that none of so many instances had.
  * @param seed 32 bits, of the draws
  * @throws RangeError as `seedDifferences`
  */
-export function crossedInterval(suites: CrossedDifferences, seed: number): Interval {
+export function crossedInterval(suites: CrossedDifferences, seed: number, isShare = true): Interval {
   const each = seedDifferences(suites)
   const tables = suites.map(tableOf)
   const all = suites.flatMap((suite) => suite.flatMap((differences) => [...differences.values()]))
-  if (all.every((difference) => difference === all[0])) {
+  if (isShare && all.every((difference) => difference === all[0])) {
     const { high: reach } = wilsonInterval(
       0,
       tables.reduce((sum, { instances }) => sum + instances, 0),

@@ -6,6 +6,7 @@
  * - A number that is not finite reads as `–`.
  */
 import type { Interval } from './interval.ts'
+import { percent } from './percent.ts'
 
 const none = '–'
 
@@ -18,6 +19,35 @@ export function points(difference: number): string {
 /** An interval of a difference. @example pointsBetween({ low: -0.02, high: 0.1 }) // '−2.0 to +10.0' */
 export function pointsBetween({ low, high }: Interval): string {
   return `${points(low)} to ${points(high)}`
+}
+
+/** A value of a measure: a share in percent. @example measured(0.5, true) // '50.0 %'; measured(1.8831, false) // '1.883' */
+export function measured(value: number, isShare: boolean): string {
+  return isShare ? percent(value) : plain(value)
+}
+
+/** A mean with its interval. @example estimateWords({ value: 1.88, low: 1.85, high: 1.91 }) // '1.88 (1.85 to 1.91)' */
+export function estimateWords({ value, low, high }: Interval & { readonly value: number }): string {
+  return `${plain(value)} (${plain(low)} to ${plain(high)})`
+}
+
+/** A difference of a measure: that of a share in points. @example difference(-0.25, false) // '−0.25' */
+export function differenceOf(value: number, isShare: boolean): string {
+  if (isShare) return points(value)
+  return Number.isFinite(value) ? `${value < 0 ? '−' : '+'}${plain(Math.abs(value))}` : none
+}
+
+/** The interval of a difference of a measure. */
+export function differenceBetween({ low, high }: Interval, isShare: boolean): string {
+  return `${differenceOf(low, isShare)} to ${differenceOf(high, isShare)}`
+}
+
+/** A difference with its interval. */
+export function differenceWords(
+  { difference, ...between }: Interval & { readonly difference: number },
+  isShare: boolean,
+): string {
+  return `${differenceOf(difference, isShare)} (${differenceBetween(between, isShare)})`
 }
 
 /** A p-value as tests report it. @example probability(0.03217) // '0.0322' */

@@ -77,7 +77,7 @@ describe('a hypothesis', () => {
   const clear = suiteOf(gained(40, 100), gained(45, 100), gained(35, 100))
 
   it('is shown where seeds and instances agree', () => {
-    const test = pairedTest(clear, 0, 1)
+    const test = pairedTest(clear, { by: 0, seed: 1 })
     expect(test.difference).toBeCloseTo(0.4, 12)
     // s = 0.05, so t = 0.4·√3/0.05 = 13.86 with 2 degrees of freedom: p = 0.0052 by SciPy.
     expect(test.t?.p).toBeCloseTo(0.005168, 6)
@@ -85,14 +85,14 @@ describe('a hypothesis', () => {
   })
 
   it('of a larger difference than there is is contradicted', () => {
-    const test = pairedTest(clear, 0.8, 1)
+    const test = pairedTest(clear, { by: 0.8, seed: 1 })
     expect(judgeFamily([test], { by: [0.8], kind: 't', level })).toMatchObject([{ verdict: 'contradicted' }])
   })
 
   // [HYPOTHESIS-2]
   it('is not shown by one seed, nor by seeds of which one instance made the difference', () => {
-    const alone = pairedTest(suiteOf(gained(90, 100)), 0, 1)
-    const chance = pairedTest(suiteOf(gained(1, 10), gained(1, 10), gained(1, 10)), 0, 1)
+    const alone = pairedTest(suiteOf(gained(90, 100)), { by: 0, seed: 1 })
+    const chance = pairedTest(suiteOf(gained(1, 10), gained(1, 10), gained(1, 10)), { by: 0, seed: 1 })
     expect(alone.t).toBeUndefined()
     expect(chance.t?.p).toBe(0)
     for (const test of [alone, chance])
@@ -100,7 +100,7 @@ describe('a hypothesis', () => {
   })
 
   it('is not shown by the signs of three seeds, whose smallest p is one quarter', () => {
-    const test = pairedTest(clear, 0, 1)
+    const test = pairedTest(clear, { by: 0, seed: 1 })
     expect(test.signFlip).toEqual({ p: 0.25, smallest: 0.25, exact: true })
     expect(judgeFamily([test], { by: [0], kind: 'sign_flip', level })).toMatchObject([
       { p: 0.25, verdict: 'not shown' },
@@ -109,7 +109,7 @@ describe('a hypothesis', () => {
 
   // [HYPOTHESIS-3]
   it('that has no figure counts in the family all the same', () => {
-    const test = pairedTest(clear, 0, 1)
+    const test = pairedTest(clear, { by: 0, seed: 1 })
     const family = Array.from({ length: 11 }, (_, at) => (at === 0 ? test : undefined))
     const judged = judgeFamily(family, { by: family.map(() => 0), kind: 't', level })
     // 11 · 0.0052 = 0.057
@@ -122,8 +122,8 @@ describe('a hypothesis', () => {
   it('turns round when the arms are exchanged', () => {
     fc.assert(
       fc.property(table, (rows) => {
-        const found = pairedTest(suiteOf(...rows), 0, 3)
-        const turned = pairedTest(suiteOf(...rows.map((row) => row.map((each) => -each))), 0, 3)
+        const found = pairedTest(suiteOf(...rows), { by: 0, seed: 3 })
+        const turned = pairedTest(suiteOf(...rows.map((row) => row.map((each) => -each))), { by: 0, seed: 3 })
         expect(turned.difference).toBeCloseTo(-found.difference, 12)
         expect(turned.signFlip.p).toBe(found.signFlip.p)
         expect(turned.t?.p).toEqual(found.t?.p)
@@ -132,4 +132,12 @@ describe('a hypothesis', () => {
       { numRuns: 30 },
     )
   })
+})
+
+it('differences of a measure that is no share may be larger than 1', () => {
+  const large = suiteOf([3, 5], [4, 6])
+  const test = pairedTest(large, { by: 2, seed: 1, isShare: false })
+  expect(test.difference).toBe(4.5)
+  expect(test.bootstrap.low).toBeGreaterThan(1)
+  expect(test.t?.high).toBeGreaterThan(4.5)
 })

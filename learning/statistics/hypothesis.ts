@@ -43,19 +43,25 @@ export interface Judgement {
 
 /**
  * @param differences [suites, seeds] of the better arm minus the other, by instance
- * @param by how much better it is said to be
- * @param seed 32 bits, of what is drawn
+ * @param of.by how much better it is said to be
+ * @param of.seed 32 bits, of what is drawn
+ * @param of.isShare whether they are differences of shares
  * @throws RangeError a seed without an instance that both played
  */
-export function pairedTest(differences: CrossedDifferences, by: number, seed: number): PairedTest {
+export function pairedTest(
+  differences: CrossedDifferences,
+  { by, seed, isShare = true }: { readonly by: number; readonly seed: number; readonly isShare?: boolean },
+): PairedTest {
   const seeds = seedDifferences(differences)
   const beyond = seeds.map((difference) => difference - by)
   const t = seeds.length > 1 ? meanInterval(seeds) : undefined
   return {
     seeds,
     difference: seeds.reduce((sum, difference) => sum + difference, 0) / seeds.length,
-    ...(t === undefined ? {} : { t: { ...withinShares(t), p: meanTest(seeds, by) } }),
-    bootstrap: crossedInterval(differences, seed),
+    ...(t === undefined
+      ? {}
+      : { t: { ...(isShare ? withinShares(t) : { low: t.low, high: t.high }), p: meanTest(seeds, by) } }),
+    bootstrap: crossedInterval(differences, seed, isShare),
     signFlip: signFlipTest(beyond, seed),
   }
 }

@@ -1,7 +1,17 @@
 /** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
 import type { FunctionComponent } from 'preact'
 import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
-import { count, duration, points, pointsBetween, probability } from '../../../learning/statistics/figures.ts'
+import { measures } from '../../../learning/evaluation/measure.ts'
+import {
+  count,
+  differenceBetween,
+  differenceOf,
+  duration,
+  measured,
+  plain,
+  probability,
+} from '../../../learning/statistics/figures.ts'
+import type { Interval } from '../../../learning/statistics/interval.ts'
 import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ArmCurve, ExperimentAnswer, ExperimentClaim, MeanOverSeeds } from '../../contract/experiment.ts'
@@ -45,52 +55,60 @@ export const ExperimentView: FunctionComponent<{ experiment: string }> = ({ expe
 }
 
 const Claims: FunctionComponent<{ answer: ExperimentAnswer }> = ({
-  answer: { claims, test, level, seeds },
-}) => (
-  <Section
-    id="claims"
-    title="Claims"
-    note={
-      <>
-        Stated before the runs. {test === 't' ? 't test' : 'Sign-flip test'} over {count(seeds.length)} seeds,
-        two-sided, at {level} for all of them together.
-      </>
-    }
-  >
-    <Table
-      label="Claims"
-      columns={[
-        'Claim',
-        'Better',
-        'Than',
-        { name: 'Difference, points', isFigures: true },
-        { name: 'Difference with its t interval', isUnseen: true },
-        { name: 't interval', isFigures: true },
-        { name: 'p (t)', isFigures: true },
-        { name: 'p (signs)', isFigures: true },
-        { name: 'p (Holm)', isFigures: true },
-        'Verdict',
-      ]}
+  answer: { claims, test, level, seeds, measure },
+}) => {
+  const { isShare } = shownMeasure({ measure })
+  return (
+    <Section
+      id="claims"
+      title="Claims"
+      note={
+        <>
+          Stated before the runs. {test === 't' ? 't test' : 'Sign-flip test'} over {count(seeds.length)}{' '}
+          seeds, two-sided, at {level} for all of them together.
+        </>
+      }
     >
-      {claims.map((claim) => (
-        <tr key={claim.name}>
-          <th scope="row">{claim.name}</th>
-          <td>{claim.better}</td>
-          <td>{claim.than}</td>
-          <ClaimFigures claim={claim} />
-        </tr>
-      ))}
-    </Table>
-  </Section>
-)
+      <Table
+        label="Claims"
+        columns={[
+          'Claim',
+          'Better',
+          'Than',
+          { name: isShare ? 'Difference, points' : 'Difference', isFigures: true },
+          { name: 'Difference with its t interval', isUnseen: true },
+          { name: 't interval', isFigures: true },
+          { name: 'p (t)', isFigures: true },
+          { name: 'p (signs)', isFigures: true },
+          { name: 'p (Holm)', isFigures: true },
+          'Verdict',
+        ]}
+      >
+        {claims.map((claim) => (
+          <tr key={claim.name}>
+            <th scope="row">{claim.name}</th>
+            <td>{claim.better}</td>
+            <td>{claim.than}</td>
+            <ClaimFigures claim={claim} isShare={isShare} />
+          </tr>
+        ))}
+      </Table>
+    </Section>
+  )
+}
 
-const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim }> = ({ claim }) => {
+const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim; isShare: boolean }> = ({
+  claim,
+  isShare,
+}) => {
   const { difference, t, bootstrap, signFlip, missing, adjusted, verdict } = claim
   const isOpen = missing.length > 0
+  const reach = isShare ? 1 : Math.max(Math.abs(t?.low ?? 1), Math.abs(t?.high ?? 1))
+  const inUnit = (interval: Interval) => `${differenceBetween(interval, isShare)}${isShare ? ' points' : ''}`
   return (
     <>
-      <td class="figures" title={bootstrap && `by the bootstrap ${pointsBetween(bootstrap)} points`}>
-        {difference === undefined ? '–' : points(difference)}
+      <td class="figures" title={bootstrap && `by the bootstrap ${inUnit(bootstrap)}`}>
+        {difference === undefined ? '–' : differenceOf(difference, isShare)}
       </td>
       <td>
         {difference === undefined || t === undefined ? null : (
@@ -98,14 +116,14 @@ const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim }> = ({ claim }) 
             value={difference}
             low={t.low}
             high={t.high}
-            from={-1}
-            to={1}
+            from={-reach}
+            to={reach}
             colour={seriesColour(0)}
-            label={`${pointsBetween(t)} points`}
+            label={inUnit(t)}
           />
         )}
       </td>
-      <td class="figures">{t === undefined ? '–' : pointsBetween(t)}</td>
+      <td class="figures">{t === undefined ? '–' : differenceBetween(t, isShare)}</td>
       <td class="figures">{probability(t?.p)}</td>
       <td class="figures">{probability(signFlip?.p)}</td>
       <td class="figures">{isOpen ? '–' : probability(adjusted)}</td>
@@ -127,47 +145,60 @@ interface SuiteProps {
   readonly suite: ExperimentAnswer['suites'][number]
 }
 
-const Suite: FunctionComponent<SuiteProps> = ({ answer, suite: { suite, arms, curves } }) => (
-  <Section id={`suite-${suite}`} title={suite} note="Means over seeds, with 95 % intervals.">
-    <div class="split even">
-      <SuiteCurves arms={answer.arms} curves={curves} />
-      <Table
-        label={`Arms on ${suite}`}
-        columns={[
-          'Arm',
-          { name: 'Success', isFigures: true },
-          ...answer.seeds.map((seed) => ({ name: `Seed ${seed}`, isFigures: true })),
-        ]}
-      >
-        {arms.map(({ arm, success, bySeed }, index) => (
-          <tr key={arm}>
-            <th scope="row">
-              <span class="swatch" style={{ '--swatch': seriesColour(index) }} /> {arm}
-            </th>
-            <td class="figures">
-              {success === null ? '–' : percent(success.mean)}{' '}
-              <small class="quiet">{success === null ? '' : intervalOf(success)}</small>
-            </td>
-            {answer.seeds.map((seed, at) => (
-              <td class="figures quiet" key={seed}>
-                {bySeed[at] == null ? '–' : percent(bySeed[at])}
+const Suite: FunctionComponent<SuiteProps> = ({ answer, suite: { suite, arms, curves } }) => {
+  const { isShare, title } = shownMeasure(answer)
+  return (
+    <Section id={`suite-${suite}`} title={suite} note="Means over seeds, with 95 % intervals.">
+      <div class="split even">
+        <SuiteCurves answer={answer} curves={curves} />
+        <Table
+          label={`Arms on ${suite}`}
+          columns={[
+            'Arm',
+            { name: title, isFigures: true },
+            ...answer.seeds.map((seed) => ({ name: `Seed ${seed}`, isFigures: true })),
+          ]}
+        >
+          {arms.map(({ arm, value, bySeed }, index) => (
+            <tr key={arm}>
+              <th scope="row">
+                <span class="swatch" style={{ '--swatch': seriesColour(index) }} /> {arm}
+              </th>
+              <td class="figures">
+                {value === null ? '–' : measured(value.mean, isShare)}{' '}
+                <small class="quiet">{value === null ? '' : intervalOf(value, isShare)}</small>
               </td>
-            ))}
-          </tr>
-        ))}
-      </Table>
-    </div>
-  </Section>
-)
-
-function intervalOf({ low, high }: MeanOverSeeds): string {
-  return low === undefined || high === undefined ? '' : `(${percent(low)} to ${percent(high)})`
+              {answer.seeds.map((seed, at) => (
+                <td class="figures quiet" key={seed}>
+                  {bySeed[at] == null ? '–' : measured(bySeed[at], isShare)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      </div>
+    </Section>
+  )
 }
 
-const SuiteCurves: FunctionComponent<{ arms: readonly string[]; curves: readonly ArmCurve[] }> = ({
-  arms,
+/** The measure of the experiment, for headings and figures. */
+function shownMeasure({ measure }: Pick<ExperimentAnswer, 'measure'>) {
+  const { words, isShare } = measures[measure]
+  return { isShare, title: `${words.charAt(0).toUpperCase()}${words.slice(1)}` }
+}
+
+function intervalOf({ low, high }: MeanOverSeeds, isShare: boolean): string {
+  return low === undefined || high === undefined
+    ? ''
+    : `(${measured(low, isShare)} to ${measured(high, isShare)})`
+}
+
+const SuiteCurves: FunctionComponent<{ answer: ExperimentAnswer; curves: readonly ArmCurve[] }> = ({
+  answer,
   curves,
 }) => {
+  const { arms } = answer
+  const { isShare, title } = shownMeasure(answer)
   if (curves.length === 0) return <p class="quiet">Nothing was measured yet.</p>
   const merged = mergedAxis(curves.map((curve) => curve.points.map(({ version }) => version)))
   const series = curves.map(({ arm, points: found }, at) => {
@@ -191,11 +222,11 @@ const SuiteCurves: FunctionComponent<{ arms: readonly string[]; curves: readonly
   })
   return (
     <Chart
-      title="Success"
+      title={title}
       axis={{ values: merged.values, label: 'version', write: (value) => `v${value}`, steps: wholeSteps }}
       series={series}
-      range={[0, 1]}
-      write={(value) => percent(value, 0)}
+      {...(isShare ? { range: [0, 1] as const } : {})}
+      write={(value) => (isShare ? percent(value, 0) : plain(value))}
       height={230}
     />
   )
