@@ -5,6 +5,7 @@
  * - Every field has a default, bounds and a description.
  */
 import { z } from 'zod'
+import { imitationKinds } from '../../learning/algorithms/imitation.ts'
 import { amount, count, liveLearning, positive, probability, text, whole } from './bounded-field.ts'
 
 const decay = z.number().min(0).lt(1)
@@ -71,7 +72,13 @@ const imitationSchema = z.strictObject({
     .max(100)
     .default(0)
     .describe(
-      'Weight of the negative log-likelihood of the action tokens of won episodes, beside the policy loss (self-imitation); 0: none.',
+      'Weight of the negative log-likelihood of the action tokens of imitated episodes, beside the policy loss (self-imitation); 0: none.',
+    ),
+  by: z
+    .enum(imitationKinds)
+    .default('win')
+    .describe(
+      'Which episodes are imitated: `win`, all successes; `best`, the best of each group whose rewards differ; `reward`, all with a positive reward, by its size.',
     ),
 })
 

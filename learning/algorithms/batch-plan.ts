@@ -7,11 +7,12 @@
  * - Rules for advantages over tokens (moments, masses, weights) apply to the tokens of units (`batch-advantages.ts`).
  */
 
+import { fullReward } from '../evaluation/reward.ts'
 import { tokenWeights } from '../loss/loss-aggregation.ts'
 import type { TurnAdvantage } from './algorithm.ts'
 import { type BatchAdvantages, type BatchGroup, byEpisode, type Units } from './batch-advantages.ts'
 import { hasPreference } from './group-rewards.ts'
-import { type ImitationRules, imitatesAlone, imitationWeights } from './imitation.ts'
+import { type ImitationRules, imitatesAlone, imitationShares, imitationWeights } from './imitation.ts'
 import { weighNegative } from './negative-weight.ts'
 import {
   normalizeByTask,
@@ -78,7 +79,7 @@ export function planBatch(
 ): BatchPlan {
   const imitation = imitationWeights(groups, rules)
   const planned = imitatesAlone(rules)
-    ? planImitation(groups, imitation, advantages)
+    ? planImitation(groups, imitation, { ...advantages, rules })
     : planPolicyLoss(groups, imitation, advantages, rules)
   const own = groups.filter(({ replayWeight }) => replayWeight === undefined)
   return { ...planned, withPreference: own.filter(({ rewards }) => hasPreference(rewards)).length }
@@ -133,20 +134,24 @@ function planPolicyLoss(
 function planImitation(
   groups: readonly BatchGroup[],
   imitation: readonly (readonly number[])[],
-  advantages: BatchAdvantages,
+  { groups: units, rules }: BatchAdvantages & { readonly rules: BatchRules },
 ): Planned {
+  const shares = groups.map(({ rewards, atLeast = fullReward }) =>
+    imitationShares(rewards, { by: rules.imitation.by, atLeast }),
+  )
   const planned = groups.map((group, index) => ({
-    advantages: byEpisode(advantages.groups[index] as Units, group),
+    advantages: (shares[index] ?? []).map((share) => [share]),
     tokenWeights: group.rewards.map(() => 0),
     imitationWeights: imitation[index] ?? [],
     inBatch: group.rewards.map((_, sample) => (imitation[index]?.[sample] ?? 0) > 0),
   }))
-  const units = advantages.groups.map((unit, index) => ({
+  const learnt = units.map((unit, index) => ({
     ...unit,
+    advantages: unit.owners.map((episode) => shares[index]?.[episode] ?? 0),
     tokenWeights: unit.owners.map((episode) => imitation[index]?.[episode] ?? 0),
     preference: hasPreference(groups[index]?.rewards ?? []),
   }))
-  return planOf(groups, planned, tasksOf(units, units))
+  return planOf(groups, planned, tasksOf(learnt, learnt))
 }
 
 function planOf(

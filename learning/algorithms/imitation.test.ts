@@ -26,6 +26,26 @@ it('the tokens of won episodes count, those of the others do not', () => {
   expect(imitationWeights(groups.slice(1), rules)).toEqual([[0, 0]])
 })
 
+it('the best of each group whose rewards differ is imitated, or all by their rewards', () => {
+  const earned = [
+    { task: 'shop', rewards: [1, 2, 2], actionTokens: [4, 5, 5] },
+    { task: 'shop', rewards: [1.5, 1.5], actionTokens: [7, 7] },
+  ]
+  const best = { ...rules, imitation: { coefficient: 1, by: 'best' } } as const
+  expect(imitationWeights(earned, best)).toEqual([
+    [0, 0.1, 0.1],
+    [0, 0],
+  ])
+  // Tokens count 1, 2, 2, 1.5 and 1.5: 45 in all.
+  const byReward = { ...rules, imitation: { coefficient: 1, by: 'reward' } } as const
+  expect(imitationWeights(earned, byReward)).toEqual([
+    [expect.closeTo(1 / 45, 12), expect.closeTo(2 / 45, 12), expect.closeTo(2 / 45, 12)],
+    [expect.closeTo(1.5 / 45, 12), expect.closeTo(1.5 / 45, 12)],
+  ])
+  const nothing = [{ task: 'shop', rewards: [-0.2, 0], actionTokens: [4, 5] }]
+  expect(imitationWeights(nothing, byReward)).toEqual([[0, 0]])
+})
+
 it('a run imitates where the coefficient or the algorithm says so', () => {
   expect(imitates(rules)).toBe(true)
   expect(imitates({ ...rules, imitation: { coefficient: 0 } })).toBe(false)

@@ -27,7 +27,7 @@ describe('refill', () => {
   })
 
   it('a group teaches something where its rewards differ; where what was won is imitated alone, where one was won', () => {
-    const rules = { taskNormalization: 'per_task', algorithm: 'grpo' } as const
+    const rules = { taskNormalization: 'per_task', algorithm: 'grpo', imitation: { coefficient: 0 } } as const
     const alone = { ...rules, algorithm: 'imitation' } as const
     expect(
       [
@@ -43,6 +43,13 @@ describe('refill', () => {
         [0, 0.5],
       ].map((rewards) => teaches(rewards, alone, { atLeast: 1 })),
     ).toEqual([true, true, false])
+    const best = { ...alone, imitation: { coefficient: 0, by: 'best' } } as const
+    expect(
+      [
+        [1, 2],
+        [2, 2],
+      ].map((rewards) => teaches(rewards, best, { atLeast: 1 })),
+    ).toEqual([true, false])
     expect(teaches([0, 0], { ...rules, taskNormalization: 'per_task_published' }, { atLeast: 1 })).toBe(true)
   })
 

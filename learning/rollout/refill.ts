@@ -8,17 +8,17 @@
  *   they ended.
  */
 import { hasPreference } from '../algorithms/group-rewards.ts'
-import { type ImitationRules, imitatesAlone } from '../algorithms/imitation.ts'
+import { type ImitationRules, imitatesAlone, imitationShares } from '../algorithms/imitation.ts'
 import type { TaskNormalization } from '../algorithms/task-normalization.ts'
-import { isSuccess, type RewardRules } from '../evaluation/reward.ts'
+import type { RewardRules } from '../evaluation/reward.ts'
 
 /** The rules of learning that decide whether a group teaches something. */
-interface LessonRules extends Pick<ImitationRules, 'algorithm'> {
+interface LessonRules extends Pick<ImitationRules, 'algorithm' | 'imitation'> {
   readonly taskNormalization: TaskNormalization
 }
 
 /**
- * Whether a group teaches something: its rewards differ, or, where only successes are imitated, it has one.
+ * Whether a group teaches something: its rewards differ, or, where nothing but imitation is learnt, one of its episodes is imitated.
  * In the published arithmetic of task normalization every group teaches something.
  * @param rewards [group]
  */
@@ -27,7 +27,8 @@ export function teaches(
   rules: LessonRules,
   of: Pick<RewardRules, 'atLeast'>,
 ): boolean {
-  if (imitatesAlone(rules)) return rewards.some((reward) => isSuccess(reward, of))
+  if (imitatesAlone(rules))
+    return imitationShares(rewards, { ...of, by: rules.imitation.by }).some((share) => share > 0)
   return rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
 }
 
