@@ -1,5 +1,5 @@
 /**
- * Every reader of calls beside a second one, over texts that models may write: 2,000 of each format.
+ * Every reader of calls beside a second one, over texts that models may write: 10,000 of each format.
  *
  * The second reader is written for these texts alone. It finds the end of a JSON value by trying every end, and knows no limits.
  */
@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue, ToolCall } from '../../messages/message.ts'
 import { syntaxOf } from './call-syntax.ts'
 
-const texts = 2_000
+const texts = 10_000
 
 /** A format as the second reader and the writer of texts know it. */
 interface Format {
