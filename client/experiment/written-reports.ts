@@ -226,11 +226,11 @@ export function writeReport(report: ExperimentReport, folder: string): readonly 
 
 /** All figures of all runs, a row each. */
 function reportCsv({ runs }: ExperimentReport): string {
-  const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'value', 'success', 'n']
+  const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'success', 'n', 'value']
   const rows = runs.flatMap(({ arm, seed, run, status, curve, measured }) =>
     curve.map(({ suite, version, value, success, n }) => {
       const counts = measured.some((each) => each.suite === suite && each.version === version)
-      return [arm, seed, run, status, suite, version, counts, value, success, n]
+      return [arm, seed, run, status, suite, version, counts, success, n, value]
     }),
   )
   return asCsv({ columns, rows })

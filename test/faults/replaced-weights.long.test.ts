@@ -23,17 +23,19 @@ const { definition } = createEchoTask()
 const dirOf = (version: number, of = run): string => homeAt(home).run(of).checkpointDir(version)
 const suites = [{ name: 'words', task: 'echo', episodes: 2 }]
 /** A policy that never wins has rewards that teach nothing: here one sample of a group is preferred to the other. */
-const advantage = join(home, 'first.ts')
+const algorithm = join(home, 'first.ts')
 writeFileSync(
-  advantage,
-  `export const advantage = {
+  algorithm,
+  `import { algorithms } from 'perdure'
+export const algorithm = {
+  ...algorithms.grpo,
   name: 'first',
-  advantagesOf: ({ episodes }) => episodes.map((_, sample) => (sample === 0 ? 1 : -1)),
+  advantagesOf: (groups) => groups.map(({ episodes }) => episodes.map((_, sample) => (sample === 0 ? 1 : -1))),
 }
 `,
 )
 const parts = {
-  learning: { advantage, taskNormalization: 'none' },
+  learning: { algorithm, taskNormalization: 'none' },
   rollout: { maxTokensPerTurn: 4, invalidActionLimit: 1 },
   training: { updates, keepCheckpoints: 20 },
   evaluation: { every: 1, suites, blocking: true },

@@ -157,7 +157,7 @@ describe('an experiment', () => {
     // The first episode of each suite says yes, and no other.
     for (const { suites } of report.arms)
       expect(suites).toEqual([
-        { suite: 'few', success: { mean: 1 / 3, low: 1 / 3, high: 1 / 3, seeds: 2 }, seeds: [1 / 3, 1 / 3] },
+        { suite: 'few', value: { mean: 1 / 3, low: 1 / 3, high: 1 / 3, seeds: 2 }, seeds: [1 / 3, 1 / 3] },
       ])
     expect(report.hypotheses).toMatchObject([
       {
