@@ -19,7 +19,7 @@ import {
 const run = runId('first')
 const updates = 40
 const version = 0
-const episodes = 60
+const episodes = 200
 const home = temporaryHome()
 /** The client's own retries give up after twenty seconds. */
 const outageMs = 30_000
