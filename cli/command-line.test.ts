@@ -287,6 +287,7 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
 
 describe('reports', { timeout: 60_000 }, () => {
   test('a dry run prints the resolved configuration and the plan, and starts nothing', async () => {
+    vi.stubEnv('PERDURE_NO_CACHE', undefined)
     const { code, stdout } = await answerHere(
       'train',
       '--dry-run',
@@ -307,6 +308,7 @@ describe('reports', { timeout: 60_000 }, () => {
     )
     expect(stdout).toMatch(/memory +about .* = policy .* \+ KV cache up to .* optimizer/)
     expect(readdirSync(folder)).not.toContain('dry')
+    vi.unstubAllEnvs()
   })
 
   test('with --json nothing but the document is on standard output', async () => {

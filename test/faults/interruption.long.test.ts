@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 it('an interrupted run ends cleanly with exit code 130, says how to continue, and continues', async () => {
-  perdure = trainSurvivor(home, ['warmStart.demonstrations=8', 'warmStart.epochs=1', 'policy.hiddenSize=32'])
+  perdure = trainSurvivor(home)
   await untilUpdate(home, 1)
   perdure.child.kill('SIGINT')
   const interrupted = await perdure.ended
