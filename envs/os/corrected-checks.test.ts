@@ -61,7 +61,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 function passes(command: Command, program: string, file: string = command): boolean {
   writeFileSync(join(folder, file), program, { mode: 0o755 })
   const environment = { ...process.env, HOME: folder, PATH: `${folder}:${process.env.PATH}` }
-  if (command === 'greet') environment.PATH = process.env.PATH ?? ''
+  // A shell that takes itself for one of a remote login reads `.bashrc` before its script.
+  if (command === 'greet') Object.assign(environment, { PATH: process.env.PATH ?? '', SHLVL: '0' })
   const outputs: string[] = []
   for (const { language, code } of correctedCheck(bash(published[command]))) {
     const [shell, ...zeroth] = language === 'python' ? ['python3'] : ['bash', '--']

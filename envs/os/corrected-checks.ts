@@ -69,7 +69,7 @@ const forms: readonly Form[] = [
     // The PATH that the file sets is data, too; a function that it defines is no program in a folder.
     read: ([command = '', text = '']) => ({
       expected: `printf %s ${shellWord(text)}`,
-      observed: `PATH=$(bash -c '. ~/.bashrc > /dev/null 2>&1; printf %s "$PATH"'); ${command}`,
+      observed: `PATH=$(bash -c '. ~/.bashrc > /dev/null 2>&1; printf %s "$PATH"'); command ${command}`,
     }),
     compare: 'texts',
   },
@@ -115,11 +115,11 @@ const comparisons = {
   texts: 'return output.strip() == expected.strip()',
 } as const
 
-/** The outputs of the two scripts before it are its last arguments. */
+/** The outputs of the two scripts before it are its last arguments. A script that something ended early has shown nothing expected. */
 function comparing(rule: string): string {
   return `from sys import argv
 def same(expected, output):
   ${rule}
 expected, outputs = (text.split("\\n")[:-1] for text in argv[-2:])
-exit(0 if len(expected) == len(outputs) and all(map(same, expected, outputs)) else 1)`
+exit(0 if expected and len(expected) == len(outputs) and all(map(same, expected, outputs)) else 1)`
 }
