@@ -8,8 +8,7 @@
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
-import type { Demonstration } from '../../envs/contract/environment.ts'
-import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
+import { earnsAtLeast, rewardRules } from '../../learning/evaluation/reward.ts'
 import { instanceOrder, positionFromEnd } from '../../learning/rollout/instance-order.ts'
 import { isPlayable, nextTask } from '../../learning/rollout/task-mix.ts'
 import type { ToolSpec } from '../../messages/message.ts'
@@ -99,7 +98,8 @@ export async function demonstrate(
   if (found === undefined) return undefined
   const { name, task, instance, take } = found
   const demonstration = await task.demonstrate?.(instance, take)
-  if (demonstration === undefined || !isImitated(demonstration, run.config, name)) return undefined
+  if (demonstration === undefined) return undefined
+  if (!earnsAtLeast(demonstration, rewardRules(run.config, name).demonstrated)) return undefined
   const { actions, mistakes = [] } = demonstration
   const environment = await task.create()
   try {
@@ -113,13 +113,6 @@ export async function demonstrate(
   } finally {
     await environment.close()
   }
-}
-
-/** Whether a demonstration earns what its task asks of one. */
-function isImitated({ reward }: Demonstration, { tasks }: RunConfig, name: string): boolean {
-  const success = tasks.find(({ task }) => task === name)?.success
-  const atLeast = success?.demonstrated ?? success?.atLeast ?? fullReward
-  return reward === undefined || isSuccess(reward, { atLeast })
 }
 
 /** All texts of the demonstrations, for a tokenizer. */

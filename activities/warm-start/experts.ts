@@ -10,7 +10,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type Demonstration, EnvironmentFault } from '../../envs/contract/environment.ts'
-import { isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
+import { earnsAtLeast, rewardRules } from '../../learning/evaluation/reward.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import type { Experts, StoredExpert } from '../../storage/records/experts.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
@@ -76,8 +76,7 @@ async function expertOn(
   const turnLimit = config.tasks[index]?.turnLimit ?? opened.definition.turnLimit
   const n = instancesOf(suite)
   const { atLeast } = rewardRules(config, suite.task)
-  const wins = ({ actions, reward }: Demonstration) =>
-    actions.length <= turnLimit && (reward === undefined || isSuccess(reward, { atLeast }))
+  const wins = (played: Demonstration) => played.actions.length <= turnLimit && earnsAtLeast(played, atLeast)
   let won = 0
   for (let position = 0; position < n; position++) {
     signal.throwIfAborted()

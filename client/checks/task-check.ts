@@ -81,7 +81,9 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
       checked = withSplits(checked, index, task, opened.splits)
       // Without the setting-up a session could not be had.
       if (setUp || opened.prepare === undefined) await checkReset(checked, index, opened, notices)
-      if (setUp) notices.push(...(await rewardNotices(checked, index, opened)))
+      // Those of Perdure pay at the end alone.
+      if (setUp && !environments.includes(definition))
+        notices.push(...(await rewardNotices(checked, index, opened)))
       experts.push(opened.demonstrate !== undefined)
     } finally {
       await opened.close()

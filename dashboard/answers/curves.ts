@@ -7,10 +7,7 @@
  *   last are kept, `mostRuns` of them.
  * - Success counts groups as what is drawn (`learning/statistics/grouped-interval.ts`).
  */
-
 import { settingAt } from '../../client/run/past-settings.ts'
-import { storedConfig } from '../../config/files/stored-config.ts'
-import type { RunConfig } from '../../config/schema/schema.ts'
 import { rolloutSettings } from '../../contract/training-state.ts'
 import { isSuccess, rewardRules } from '../../learning/evaluation/reward.ts'
 import { ratioEdges } from '../../learning/loss/ratio-statistics.ts'
@@ -63,10 +60,8 @@ export function createCurves(shown: ShownHome): Curves {
       kept.delete(oldest)
     }
     const { lines, mark } = await store.metrics.after(run.id, known.mark)
-    const config = storedConfig(run.record.config)
     for (const line of lines) {
-      if (isUpdateMetrics(line))
-        known.points.push(await pointOf({ ...run, config }, line, known.points.at(-1)))
+      if (isUpdateMetrics(line)) known.points.push(await pointOf(run, line, known.points.at(-1)))
       else if (!isEvaluationMetrics(line))
         known.rollbacks.push({
           version: line.version,
@@ -83,7 +78,7 @@ export function createCurves(shown: ShownHome): Curves {
   }
 
   async function pointOf(
-    { id, record, config }: ShownRun & { readonly config: RunConfig },
+    { id, record, config }: ShownRun,
     line: UpdateMetrics,
     before: UpdatePoint | undefined,
   ): Promise<UpdatePoint> {

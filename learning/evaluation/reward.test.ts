@@ -37,11 +37,13 @@ describe('rewardRules', () => {
     const tasks = [{ task: 'shop', success: { atLeast: 0.5 }, notCompleted: 'keep' }, { task: 'os' }] as const
     expect(rewardRules({ learning, tasks }, 'shop')).toEqual({
       atLeast: 0.5,
+      demonstrated: 0.5,
       notCompleted: 'keep',
       penalty: -0.5,
     })
     expect(rewardRules({ learning, tasks }, 'os')).toEqual({
       atLeast: 1,
+      demonstrated: 1,
       notCompleted: 'penalty',
       penalty: -0.5,
     })

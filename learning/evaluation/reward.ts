@@ -16,6 +16,8 @@ export type NotCompletedRule = (typeof notCompletedRules)[number]
 export interface RewardRules {
   /** Final reward from which on an episode is a success. */
   readonly atLeast: number
+  /** Reward from which on a demonstration is imitated. */
+  readonly demonstrated: number
   readonly notCompleted: NotCompletedRule
   /** At most 0. */
   readonly penalty: number
@@ -26,7 +28,7 @@ interface RewardChoice {
   readonly learning: { readonly notCompletedPenalty: number }
   readonly tasks: readonly {
     readonly task: string
-    readonly success?: { readonly atLeast: number }
+    readonly success?: { readonly atLeast: number; readonly demonstrated?: number | undefined }
     readonly notCompleted?: NotCompletedRule
   }[]
 }
@@ -34,8 +36,10 @@ interface RewardChoice {
 /** The rules of a task; where it names none, those of the paper. */
 export function rewardRules({ learning, tasks }: RewardChoice, name: string): RewardRules {
   const entry = tasks.find(({ task }) => task === name)
+  const atLeast = entry?.success?.atLeast ?? fullReward
   return {
-    atLeast: entry?.success?.atLeast ?? fullReward,
+    atLeast,
+    demonstrated: entry?.success?.demonstrated ?? atLeast,
     notCompleted: entry?.notCompleted ?? 'penalty',
     penalty: learning.notCompletedPenalty,
   }
@@ -72,4 +76,9 @@ export const fullReward = 1
  */
 export function isSuccess(reward: number | null, { atLeast }: Pick<RewardRules, 'atLeast'>): boolean {
   return reward !== null && reward >= atLeast
+}
+
+/** Whether a demonstration earns so much; one that names no reward wins. */
+export function earnsAtLeast({ reward }: { readonly reward?: number }, atLeast: number): boolean {
+  return reward === undefined || isSuccess(reward, { atLeast })
 }

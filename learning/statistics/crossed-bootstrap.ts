@@ -40,8 +40,7 @@ export function seedDifferences(suites: CrossedDifferences): readonly number[] {
 
 /**
  * The 95 % interval of the mean over seeds, suites and instances. Where all differences agree the bootstrap knows no spread:
- * then that of
- * shares is as wide as Wilson's for an outcome that none of so many instances had.
+ * then that of shares is as wide as Wilson's for an outcome that none of so many instances had.
  * @param seed 32 bits, of the draws
  * @throws RangeError as `seedDifferences`
  */

@@ -31,7 +31,7 @@ export function estimateWords({ value, low, high }: Interval & { readonly value:
   return `${plain(value)} (${plain(low)} to ${plain(high)})`
 }
 
-/** A difference of a measure: that of a share in points. @example difference(-0.25, false) // '−0.25' */
+/** A difference of a measure: that of a share in points. @example differenceOf(-0.25, false) // '−0.25' */
 export function differenceOf(value: number, isShare: boolean): string {
   if (isShare) return points(value)
   return Number.isFinite(value) ? `${value < 0 ? '−' : '+'}${plain(Math.abs(value))}` : none

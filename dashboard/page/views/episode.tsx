@@ -152,7 +152,7 @@ const EpisodeHead: FunctionComponent<{ trajectory: TrajectoryAnswer }> = ({ traj
       <div class="head">
         <div class="head-title">
           <h1>{task}</h1>
-          <OutcomeBadge outcome={outcome} isSuccess={outcome === null ? undefined : row.success} />
+          <OutcomeBadge outcome={outcome} isSuccess={row.success} />
           <span class="quiet instance">{visible(instance)}</span>
         </div>
         <nav class="head-links" aria-label="Neighbours">

@@ -143,8 +143,7 @@ const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
 
 /**
  * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps, rejected ones together. Tokens are
- * those of
- * the first pass, whose steps stand first.
+ * those of the first pass, whose steps stand first.
  */
 function statisticsOf(steps: readonly Step[], ofPass: number): Step {
   const [only] = steps
