@@ -361,8 +361,23 @@ describe('an evaluation that lost most of its episodes to the infrastructure', (
     await untilUpdating('ordered', 2)
     await session.evaluateNow('ordered')
     await evaluated('ordered', 1)
-    isLost = () => false
-    await session.evaluateNow('ordered')
+    // An execution that plays the same evaluation loses five episodes as well; the order begins after it.
+    let lost = 0
+    isLost = (of) => of.run === 'ordered' && of.sample > 0 && lost++ < 5
+    const playing = evaluationGates.hold('ordered')
+    const other = session.evaluate('ordered', { version: 1 })
+    const id = evaluationId(runId('ordered'), 'words', 1, tinyConfig().seed)
+    await eventually('the other execution to play', async () => {
+      const { status } = await client.workflow.getHandle(id).describe()
+      return status.name === 'RUNNING' ? true : undefined
+    })
+    const order = session.evaluateNow('ordered')
+    await eventually('the order to have arrived', async () =>
+      (await session.audit('ordered')).length === 2 ? true : undefined,
+    )
+    playing.open()
+    expect(await other).toMatchObject({ n: 1 })
+    await order
     await untilProgress(session, 'ordered', ({ evaluations }) =>
       evaluations.some(({ version, n }) => version === 1 && n === 6),
     )

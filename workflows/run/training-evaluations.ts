@@ -20,7 +20,7 @@ import {
   watchOthers,
   watchOwn,
 } from '../calls/child-watch.ts'
-import { evaluationActivities } from '../calls/dispatch.ts'
+import { childrenActivities, evaluationActivities } from '../calls/dispatch.ts'
 import { here, idHere } from '../page/place.ts'
 import { evaluation } from '../play/evaluation.ts'
 import { evaluationPlan, evaluationStart } from '../play/evaluation-plan.ts'
@@ -56,10 +56,12 @@ export async function startEvaluation(
 ): Promise<EvaluationId> {
   const { version } = state
   const plan = planOf(state, { suite, version })
+  const isKnown = (among: readonly Pick<Evaluating, 'suite' | 'version'>[]) =>
+    among.some((each) => isSameEvaluation(each, plan))
   const known = isOrdered ? state.evaluations.filter(isComplete) : state.evaluations
-  if ([...known, ...state.evaluating].some((each) => isSameEvaluation(each, plan))) return plan.evaluation
+  if (isKnown(known) || isKnown(state.evaluating)) return plan.evaluation
   recordEvaluating(state, plan)
-  await begin(state, plan)
+  await begin(state, plan, { repeats: isKnown(state.evaluations) })
   return plan.evaluation
 }
 
@@ -136,14 +138,21 @@ async function proceed(
   giveUpEvaluation(state, { suite, version, reason })
 }
 
-async function begin(state: TrainingState, plan: EvaluationPlan): Promise<void> {
+async function begin(state: TrainingState, plan: EvaluationPlan, { repeats = false } = {}): Promise<void> {
   beginEvaluation(state, plan)
-  const child = await startOnce(() =>
-    startChild(evaluation, {
-      ...evaluationStart(plan, here()),
-      parentClosePolicy: ParentClosePolicy.ABANDON,
-    }),
-  )
+  const start = () =>
+    startOnce(() =>
+      startChild(evaluation, {
+        ...evaluationStart(plan, here()),
+        parentClosePolicy: ParentClosePolicy.ABANDON,
+      }),
+    )
+  let child = await start()
+  // The execution that is to be repeated reports its result before it ends.
+  if (child === undefined && repeats) {
+    await childrenActivities.awaitEnded({ children: [idHere(plan.evaluation)] })
+    child = await start()
+  }
   if (child !== undefined) watchOwn(state, child, acceptEndedEvaluations(state))
   else if (!(await acceptResult(state, plan)))
     watchOthers(state, [idHere(plan.evaluation)], acceptEndedEvaluations(state))
