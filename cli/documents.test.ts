@@ -154,7 +154,7 @@ test('the algorithm that the documents show is the example, and its derivative i
   ])
   const turn = { reward: 0, actionTokens: 1 }
   const episode = (reward: number, turns: number) => ({
-    ...{ reward, success: reward >= 1, completed: true, actionTokens: turns },
+    ...{ reward, success: reward >= 1, completed: true, keepsPay: true, actionTokens: turns },
     turns: Array.from({ length: turns }, () => turn),
   })
   // The median of 0, 1 and 3 is 1, and four turns divide by two.

@@ -129,6 +129,8 @@ export interface GroupReport {
   readonly version: number
   /** Empty when the group failed: then it takes part in no update. */
   readonly episodes: readonly EpisodeResult[]
+  /** True where its turns teach something, though its rewards are equal; absent: its rewards tell. */
+  readonly teaches?: true
   /** Present where the environment's own code made it fail. */
   readonly loss?: EpisodeLoss
 }

@@ -10,6 +10,7 @@ import { type EpisodeId, episodeId, type GroupId, groupId, runId } from '../../i
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { createHome } from '../../storage/disk/home.ts'
 import { openStore, type Store } from '../../storage/store.ts'
+import { stateKey } from '../../storage/trajectories/observations.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { createOpenRuns } from '../stored/open-runs.ts'
 import { collectBatch } from '../update/update-batch.ts'
@@ -170,4 +171,38 @@ it('a group with an episode whose end the store has lost is not recorded; a lost
     outcome: 'infrastructure_error',
     reward: null,
   })
+})
+
+it('a group of equal rewards is reported as one that teaches where its turns do, when it is recorded and when it is looked for', async () => {
+  /** Wins in the last of some turns, all in one state. */
+  async function wonIn(group: GroupId, sample: number, turns: number): Promise<EpisodeId> {
+    const id = episodeId(group, sample, 0)
+    await store.episodes.insert({ id, task: 'alfworld', instance: 'i', created: 0 })
+    for (let turn = 0; turn <= turns; turn++) {
+      const won = turn === turns
+      const observation = { messages: [], reward: won ? 1 : 0, done: won, info: { [stateKey]: 'kitchen' } }
+      await store.observations.put({ ...observation, episode: id, turn })
+      const said = { message: { role: 'assistant', content: 'go' }, finish: 'stop', problems: [] } as const
+      const tokens = { prompt: Int32Array.of(1), tokens: Int32Array.of(2), logprobs: Float32Array.of(-1) }
+      if (!won) await store.actions.put({ ...said, ...tokens, episode: id, turn, version: 0 })
+    }
+    await store.episodes.seal(id, { outcome: 'completed', reward: 1, ended: 1 })
+    return id
+  }
+  const learning = { stepGroups: { weight: 1 } }
+  for (const [name, config, lengths, lesson] of [
+    ['stepped', { learning }, [1, 3], { teaches: true }],
+    ['alike', { learning }, [1, 1], {}],
+    ['default', {}, [1, 3], {}],
+  ] as const) {
+    const other = runId(name)
+    await store.runs.insert({ id: other, config: configSchema.parse(config), created: 0 })
+    const group = groupId(other, 0)
+    const episodes = [await wonIn(group, 0, lengths[0]), await wonIn(group, 1, lengths[1])]
+    const { report } = reportOf(0, episodes)
+    const request = { run: other, report: { ...report, group } }
+    expect(await activities.recordGroup(request)).toEqual({ isAbandoned: false, ...lesson })
+    const { reports } = await activities.findReports({ run: other, groups: [group], step: 0 })
+    expect(reports.map(({ teaches }) => teaches)).toEqual(['teaches' in lesson ? true : undefined])
+  }
 })

@@ -18,6 +18,7 @@ import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
 import { failing, rewardOf } from '../calls/failure.ts'
 import { requireSealed } from '../stored/known-work.ts'
 import type { OpenRun, OpenRuns } from '../stored/open-runs.ts'
+import { turnsTeach } from '../update/lesson.ts'
 
 export interface SealRequest {
   readonly episode: EpisodeId
@@ -33,7 +34,7 @@ export interface SealRequest {
 }
 
 /** The store's answer about a group that has ended. */
-export interface RecordedGroup {
+export interface RecordedGroup extends Pick<GroupReport, 'teaches'> {
   /** It ended without results, and no update takes it. */
   readonly isAbandoned: boolean
 }
@@ -83,23 +84,23 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
       const rewards = report.episodes.map(({ episode, outcome, reward }) =>
         rewardOf(episode, outcome, reward),
       )
-      const [first] = report.episodes
-      await requireSealed(
-        store,
-        report.group,
-        report.episodes.map(({ episode }) => episode),
-      )
-      const instance = first === undefined ? '' : ((await store.episodes.get(first.episode))?.instance ?? '')
       const { group: id, number, task, version } = report
+      const episodes = report.episodes.map(({ episode }) => episode)
+      await requireSealed(store, id, episodes)
+      const [first] = episodes
+      const instance = first === undefined ? '' : ((await store.episodes.get(first))?.instance ?? '')
+      const { config } = await runs.get(run)
+      const teaches = await turnsTeach(store.episodes, { task, episodes, rewards }, config)
       await store.groups.insert({ id, run, number, task, instance, version, created: clock.now() })
       await store.groups.complete(id, {
-        status: report.episodes.length === 0 ? 'abandoned' : 'complete',
-        episodes: report.episodes.map(({ episode }) => episode),
+        status: episodes.length === 0 ? 'abandoned' : 'complete',
+        episodes,
         rewards,
         oldestVersion: version,
         ended: clock.now(),
       })
-      return { isAbandoned: (await store.groups.get(id))?.result?.status === 'abandoned' }
+      const isAbandoned = (await store.groups.get(id))?.result?.status === 'abandoned'
+      return { isAbandoned, ...(teaches ? { teaches } : {}) }
     },
 
     /** Finds the reports of groups that have ended; a group that a counted update has consumed has no episodes in it. */
@@ -127,7 +128,9 @@ export function createTrajectoryActivities({ store, runs, onSealed }: Dependenci
         }
         const { number, task, version } = stored
         const taskIndex = config.tasks.findIndex((entry) => entry.task === task)
-        reports.push({ group, number, task, taskIndex, version, episodes })
+        const teaches = !isSpent && (await turnsTeach(store.episodes, { task, ...stored.result }, config))
+        const report = { group, number, task, taskIndex, version, episodes }
+        reports.push({ ...report, ...(teaches ? { teaches } : {}) })
       }
       return { reports }
     },

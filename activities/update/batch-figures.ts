@@ -6,8 +6,10 @@
  *   whatever the update learns from. Only the figures by task are of the groups trained on.
  */
 
+import type { BatchGroup } from '../../learning/algorithms/batch-advantages.ts'
 import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
 import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
+import { keepsPay, type RewardRules } from '../../learning/evaluation/reward.ts'
 import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
 import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import { type PlayedFigures, playedFigures } from '../../learning/run/metrics.ts'
@@ -165,12 +167,19 @@ function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return episode.seal.success
 }
 
-/** The steps of an episode, as they are compared with those of its siblings. */
-export function steppedEpisode({ episode, turns }: Trajectory) {
+/** A group as an algorithm compares it. @throws UnrewardedEpisode */
+export function batchGroup(task: string, played: readonly Trajectory[], rules: RewardRules): BatchGroup {
   return {
-    completed: episode.seal.outcome === 'completed',
-    steps: turns.map(({ state, paid }) => ({ state, paid })),
-    turnTokens: turns.map(({ begin, end }) => end - begin),
+    task,
+    rewards: played.map((trajectory) => rewardIn({ trajectory })),
+    atLeast: rules.atLeast,
+    actionTokens: played.map(actionTokensOf),
+    episodes: played.map(({ episode: { seal }, turns }) => ({
+      completed: seal.outcome === 'completed',
+      keepsPay: keepsPay(seal.outcome, rules),
+      steps: turns.map(({ state, paid }) => ({ state, paid })),
+      turnTokens: turns.map(({ begin, end }) => end - begin),
+    })),
   }
 }
 
@@ -181,12 +190,12 @@ export function actionTokensOf({ turns }: Pick<Trajectory, 'turns'>): number {
 
 /** The turns whose state is also the state of another turn of their group. */
 function comparedTurns(groups: readonly CollectedGroup[]): number {
-  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => steppedEpisode(trajectory)))
+  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
   return played.reduce((sum, group) => sum + comparedSteps(group), 0)
 }
 
 /** The reward that learning uses. @throws UnrewardedEpisode */
-export function rewardIn({ trajectory: { episode } }: CollectedEpisode): number {
+export function rewardIn({ trajectory: { episode } }: Pick<CollectedEpisode, 'trajectory'>): number {
   return rewardOf(episode.id, episode.seal.outcome, episode.seal.reward)
 }
 

@@ -38,12 +38,14 @@ import {
   type UpdateStatistics,
 } from '../../policy/trainer/trainer.ts'
 import { checkOffer } from '../../policy/trainer/update/losses.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Groups } from '../../storage/records/groups.ts'
 import type { StoredUpdate, Updates } from '../../storage/records/updates.ts'
 import type { Store } from '../../storage/store.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
+import { turnsTeach } from './lesson.ts'
 import { lossChoices, readReference } from './loss-choices.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
@@ -169,9 +171,24 @@ async function replayedGroups(
   const groups: GroupId[] = []
   for (const consumedBy of replayableSteps(step, learning.replay))
     for (const { id, task, result } of await store.groups.list(run, { consumedBy }))
-      if (result !== undefined && teaches(result.rewards, learning, rewardRules(rules, task))) groups.push(id)
+      if (result !== undefined && (await taught(store, { task, ...result }, rules))) groups.push(id)
   const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
   return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
+}
+
+/** Whether a group taught something; one whose trajectories are deleted is known by its rewards alone. */
+async function taught(
+  { episodes }: UpdateStore,
+  group: Parameters<typeof turnsTeach>[1],
+  rules: BatchRules,
+): Promise<boolean> {
+  if (teaches(group.rewards, rules.learning, rewardRules(rules, group.task))) return true
+  try {
+    return await turnsTeach(episodes, group, rules)
+  } catch (error) {
+    if (!(error instanceof StorageFault && error.kind === 'missing')) throw error
+    return false
+  }
 }
 
 /** The trainer's part, where there is something to learn from. */

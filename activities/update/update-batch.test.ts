@@ -25,6 +25,8 @@ interface Played {
   readonly outcome?: 'completed' | 'turn_limit'
   /** When it began; it ended at 3000. */
   readonly created?: number
+  /** The state of all of its turns, of which the last is paid. */
+  readonly state?: string
   /** [turns] who sampled each, and how many tokens. */
   readonly turns: readonly (readonly [version: number, tokens: number])[]
 }
@@ -33,18 +35,19 @@ interface Played {
 function trajectoryOf(
   id: EpisodeId,
   task: string,
-  { reward, paid, outcome, turns, created = 1000 }: Played,
+  { reward, paid, outcome, turns, state, created = 1000 }: Played,
 ): Trajectory {
   const time = turns.reduce((sum, [, tokens]) => sum + 1 + tokens, 0)
   const lossMask = new Uint8Array(time)
   const versions = new Int32Array(time).fill(-1)
   let at = 0
-  const places = turns.map(([version, tokens]) => {
+  const places = turns.map(([version, tokens], turn) => {
     const begin = at + 1
     at = begin + tokens
     lossMask.fill(1, begin, at)
     versions.fill(version, begin, at)
-    return { version, begin, end: at, paid: 0 }
+    if (state === undefined) return { version, begin, end: at, paid: 0 }
+    return { version, begin, end: at, state, paid: turn === turns.length - 1 ? paid : 0 }
   })
   const actionTokens = turns.reduce((sum, [, tokens]) => sum + tokens, 0)
   const seal = {
@@ -247,6 +250,43 @@ it('groups that teach nothing are trained on only where the batch is not full wi
   expect(batch?.offsets).toHaveLength(3)
   const all = await collectBatch(store, ids, { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 4 } })
   expect(all.figures.skipped).toEqual({ groups: 0, won: 0, lost: 0, episodes: 0, tokens: 0, seconds: 0 })
+})
+
+it('a group of equal rewards whose turns differ is trained on before those that teach nothing', async () => {
+  const inTurns = (turns: number) => ({
+    ...{ reward: 1, paid: 1, state: 'a' },
+    turns: Array.from({ length: turns }, () => [1, 2] as const),
+  })
+  const groupOf = (...turns: readonly number[]) => ({ task: 'db', version: 1, episodes: turns.map(inTurns) })
+  const { store, ids } = storeOf([groupOf(1, 1), groupOf(1, 2), groupOf(1, 1)])
+  const stepGroups = { weight: 1, discount: 0.5 }
+  const ofOne = { ...rules.rollout, groupsPerUpdate: 1 }
+  const learning = { ...rules.learning, algorithm: 'dr_grpo', stepGroups }
+  const { batch, figures } = await collectBatch(store, ids, { ...rules, rollout: ofOne, learning })
+  // The returns in the state are 1 of the first episode, 1/2 and 1 of the second: their mean is 5/6.
+  const [near, far] = [Math.fround(1 / 6), Math.fround(-1 / 3)]
+  expect(figures).toMatchObject({ groupsWithPreference: 1, skipped: { groups: 2 } })
+  const plain = await collectBatch(store, ids, { ...rules, rollout: ofOne })
+  expect(plain.batch).toBeNull()
+  expect([...(batch?.advantages ?? [])].map((each) => each.toFixed(6))).toEqual(
+    [0, near, near, 0, far, far, 0, near, near].map((each) => each.toFixed(6)),
+  )
+})
+
+// [STEP-GROUPS-3]
+it('what the turns of an episode were paid that hit a limit is compared where its task keeps it', async () => {
+  const episodes = [0.5, 0].map((paid) => ({
+    ...{ reward: 0, paid, outcome: 'turn_limit' as const, state: 'a', turns: [[1, 1]] as const },
+  }))
+  const { store, ids } = storeOf([{ task: 'db', version: 1, episodes }])
+  const learning = { ...rules.learning, algorithm: 'dr_grpo', stepGroups: { weight: 1, discount: 1 } }
+  const advantagesWith = async (notCompleted: 'penalty' | 'keep' | 'add') => {
+    const tasks = [{ ...configSchema.parse({}).tasks[0], task: 'db', notCompleted }] as typeof rules.tasks
+    return (await collectBatch(store, ids, { ...rules, tasks, learning })).batch?.advantages
+  }
+  expect(await advantagesWith('penalty')).toBeUndefined()
+  expect(await advantagesWith('keep')).toEqual(Float32Array.of(0, 0.25, 0, -0.25))
+  expect(await advantagesWith('add')).toEqual(Float32Array.of(0, 0.25, 0, -0.25))
 })
 
 it('replayed groups are learnt from by their weight, and count in no figure of what was played', async () => {

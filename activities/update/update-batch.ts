@@ -11,12 +11,13 @@ import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
 import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
+import type { BatchGroup } from '../../learning/algorithms/batch-advantages.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
-import { teaches, trainedOn } from '../../learning/rollout/refill.ts'
+import { groupTeaches, trainedOn } from '../../learning/rollout/refill.ts'
 import type { UpdateBatch } from '../../policy/trainer/batch.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Groups } from '../../storage/records/groups.ts'
@@ -25,13 +26,11 @@ import type { LearntEpisode } from '../../storage/trajectories/learnt-episode.ts
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { advantagesBy } from './advantage-thread.ts'
 import {
-  actionTokensOf,
+  batchGroup,
   type CollectedEpisode,
   type CollectedFigures,
   type CollectedGroup,
   figuresOf,
-  rewardIn,
-  steppedEpisode,
 } from './batch-figures.ts'
 import { batchTensors } from './batch-tensors.ts'
 
@@ -76,13 +75,9 @@ export async function collectBatch(
   })
   const replayed = await collectReplays(store, collected, rules, replays)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const learnable = learntFrom.map(({ task, episodes, replayed }) => ({
-    task,
-    ...(replayed ? { replayWeight: rules.learning.replay.weight } : {}),
-    rewards: episodes.map(rewardIn),
-    atLeast: rewardRules(rules, task).atLeast,
-    actionTokens: episodes.map(({ trajectory }) => actionTokensOf(trajectory)),
-    episodes: episodes.map(({ trajectory }) => steppedEpisode(trajectory)),
+  const learnable = learntFrom.map((group) => ({
+    ...comparable(group, rules),
+    ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
   }))
   const compared = await advantagesBy(rules.learning.algorithm, learnable, rules.learning)
   const plan = planBatch(learnable, compared, {
@@ -135,8 +130,13 @@ export async function collectBatch(
   }
 }
 
-function isLesson({ task, episodes }: PlayedGroup, rules: BatchRules): boolean {
-  return teaches(episodes.map(rewardIn), rules.learning, rewardRules(rules, task))
+function comparable({ task, episodes }: PlayedGroup, rules: BatchRules): BatchGroup {
+  const trajectories = episodes.map(({ trajectory }) => trajectory)
+  return batchGroup(task, trajectories, rewardRules(rules, task))
+}
+
+function isLesson(group: PlayedGroup, rules: BatchRules): boolean {
+  return groupTeaches(comparable(group, rules), rules.learning)
 }
 
 /** Groups that are replayed, without those that retention has deleted; none where the new groups teach nothing. */

@@ -8,12 +8,13 @@
 import { rewardOf } from '../../activities/calls/failure.ts'
 import { createServing, type Serving } from '../../activities/play/serving.ts'
 import type { OpenRun, OpenRuns } from '../../activities/stored/open-runs.ts'
+import { batchGroup } from '../../activities/update/batch-figures.ts'
 import { updatePolicy } from '../../activities/update/policy-update.ts'
 import { episodeId, type GroupId, groupId, type RunId } from '../../identity/identity.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { admissible, nextBatch } from '../../learning/rollout/admission.ts'
 import { firstPool, poolAt, refreshPool } from '../../learning/rollout/cross-policy.ts'
-import { mostSkipped, teaches } from '../../learning/rollout/refill.ts'
+import { groupTeaches, mostSkipped } from '../../learning/rollout/refill.ts'
 import type { Engine } from '../../policy/engines/engine.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { playEpisode } from './played-episode.ts'
@@ -78,7 +79,7 @@ export async function trainInOneProcess(training: Training): Promise<void> {
     played.add({ id, run, ...group, task, instance, created: 0, status: 'complete', result }, trajectories)
     inFlight.delete(group.number)
     const isSkipped =
-      !teaches(result.rewards, config.learning, rewardRules(config, task)) &&
+      !groupTeaches(batchGroup(task, trajectories, rewardRules(config, task)), config.learning) &&
       skipped.length < mostSkipped(config.rollout)
     if (isSkipped) skipped.push(group)
     else ready.push(group)

@@ -116,7 +116,7 @@ const rolloutSchema = z.strictObject({
     .max(16)
     .default(2)
     .describe(
-      'Groups whose rewards are all equal teach nothing: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
+      'Groups that teach nothing, because all rewards are equal and no turn was better: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
     ),
   groupsInFlight: live('rollout.groupsInFlight'),
   temperature: positive(10).default(0.8).describe('Sampling temperature in training.'),

@@ -19,6 +19,8 @@ export interface Algorithm {
    * @returns [groups][group] as the groups and their episodes stand there
    */
   readonly advantagesOf: (groups: readonly ComparedGroup[]) => readonly (readonly EpisodeAdvantage[])[]
+  /** Whether turns have advantages of their own, so that a group of equal rewards may teach something; absent: they have none. */
+  readonly comparesTurns?: boolean
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
@@ -61,6 +63,8 @@ export interface ComparedEpisode {
   /** Whether that is at least the task's `success.atLeast`. */
   readonly success: boolean
   readonly completed: boolean
+  /** Whether what its turns were paid is part of its reward: it completed, or its task has `notCompleted: keep` or `add`. */
+  readonly keepsPay: boolean
   readonly actionTokens: number
   readonly turns: readonly ComparedTurn[]
 }

@@ -3,7 +3,8 @@
  *
  * Invariants
  * - A unit has one advantage: an episode, one of its turns or one of its action tokens, as the algorithm says.
- * - A group has a preference where one of the algorithm's advantages is not 0; without one its steps are not compared.
+ * - [PREFERENCE-1] A group has a preference where one of its units has an advantage other than 0, by the algorithm or by its steps,
+ *   also where all of its rewards are equal.
  * - It is plain data, so that it may come from the thread of a module.
  */
 import { fullReward, isSuccess } from '../evaluation/reward.ts'
@@ -24,7 +25,13 @@ export interface BatchGroup {
   /** Its weight beside a group that was played for the update; absent: it is one. */
   readonly replayWeight?: number
   /** [group] the steps of each episode, with the action tokens of each turn; needed where turns have advantages of their own. */
-  readonly episodes?: readonly (SteppedEpisode & { readonly turnTokens: readonly number[] })[]
+  readonly episodes?: readonly PlayedEpisode[]
+}
+
+/** An episode with what its turns may be compared by. */
+export interface PlayedEpisode extends SteppedEpisode {
+  readonly completed: boolean
+  readonly turnTokens: readonly number[]
 }
 
 /** The units of a group, [units] each. */
@@ -64,14 +71,14 @@ function comparedGroup({ task, rewards, atLeast = fullReward, ...group }: BatchG
   return {
     task,
     episodes: rewards.map((reward, sample) => {
-      const { completed = true, steps = [], turnTokens = [] } = episodes?.[sample] ?? {}
+      const { completed = true, keepsPay = true, steps = [], turnTokens = [] } = episodes?.[sample] ?? {}
       const turns = steps.map(({ state, paid }, turn) => ({
         reward: paid,
         actionTokens: turnTokens[turn] ?? 0,
         ...(state === undefined ? {} : { state }),
       }))
       const success = isSuccess(reward, { atLeast })
-      return { reward, success, completed, actionTokens: actionTokens[sample] ?? 0, turns }
+      return { reward, success, completed, keepsPay, actionTokens: actionTokens[sample] ?? 0, turns }
     }),
   }
 }
@@ -89,9 +96,8 @@ function unitsOf(
   stepGroups: StepGroupRules,
   algorithm: Algorithm,
 ): Units {
-  const preference = advantages.flat(2).some((advantage) => advantage !== 0)
   const steps =
-    stepGroups.weight === 0 || !preference || episodes === undefined
+    stepGroups.weight === 0 || episodes === undefined
       ? undefined
       : stepAdvantages(episodes, stepGroups, algorithm)
   const units = advantages.flatMap((advantage, owner): Unit[] => {
@@ -107,7 +113,7 @@ function unitsOf(
   })
   return {
     task,
-    preference,
+    preference: units.some(({ advantage }) => advantage !== 0),
     advantages: units.map(({ advantage }) => advantage),
     actionTokens: units.map(({ tokens }) => tokens),
     owners: units.map(({ owner }) => owner),

@@ -27,6 +27,7 @@ function planOf(
 }
 
 describe('planBatch', () => {
+  // [BATCH-PLAN-1]
   it('a group with equal rewards contributes nothing to the loss', () => {
     const plan = planOf([winner, draw], { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' })
     expect(plan.groups[1]).toEqual({
@@ -102,6 +103,7 @@ describe('planBatch', () => {
     const episodes = [
       {
         completed: true,
+        keepsPay: true,
         turnTokens: [2, 1],
         steps: [
           { state: 'a', paid: 0 },
@@ -110,6 +112,7 @@ describe('planBatch', () => {
       },
       {
         completed: true,
+        keepsPay: true,
         turnTokens: [1, 4],
         steps: [
           { state: 'a', paid: 0 },
@@ -131,7 +134,51 @@ describe('planBatch', () => {
     const equal = planOf([group, other], { ...rule, taskWeighting: 'equal' })
     expect(equal.tasks.get('db')?.gradientShare).toBeCloseTo(0.5, 12)
     expect(equal.groups[0]?.advantages[1]?.[1]).toBeCloseTo((0.5 * 3.75) / 5.5, 12)
-    expect(planOf([{ ...group, rewards: [1, 1] }], rule).groups[0]?.advantages).toEqual([[0], [0]])
+  })
+
+  // [BATCH-PLAN-1] [PREFERENCE-1]
+  it('a group of equal rewards is learnt from where its steps are compared and one of them was better than another', () => {
+    const episode = fc
+      .array(fc.record({ state: fc.constantFrom('a', 'b', undefined), paid: fc.constantFrom(0, 1) }), {
+        minLength: 1,
+        maxLength: 6,
+      })
+      .map((steps) => ({ completed: true, keepsPay: true, steps, turnTokens: steps.map(() => 2) }))
+    const batch = fc.tuple(fc.array(episode, { minLength: 2, maxLength: 4 }), fc.constantFrom(0, 1)).map(
+      ([episodes, reward]): BatchGroup => ({
+        task: 'os',
+        rewards: episodes.map(() => reward),
+        actionTokens: episodes.map(({ steps }) => 2 * steps.length),
+        episodes,
+      }),
+    )
+    const rule = { ...rules, algorithm: 'grpo', taskNormalization: 'per_task' } as const
+    const alone = planOf([winner], rule)
+    fc.assert(
+      fc.property(batch, fc.constantFrom(0, 1), (group, weight) => {
+        const plan = planOf([winner, group], { ...rule, stepGroups: { weight, discount: 0.5 } })
+        // Another way to the same: a state in which two returns differ.
+        const gains = (group.episodes ?? []).flatMap(({ steps }) =>
+          steps.map(({ state }, from) => ({
+            state,
+            gain: steps.slice(from).reduce((sum, { paid }, later) => sum + paid * 0.5 ** later, 0),
+          })),
+        )
+        const differs = gains.some((one) =>
+          gains.some(({ state, gain }) => state !== undefined && state === one.state && gain !== one.gain),
+        )
+        const isLearnt = weight > 0 && differs
+        const [first, second] = plan.groups
+        expect(second?.inBatch).toEqual(group.rewards.map(() => isLearnt))
+        expect(second?.tokenWeights.every((each) => each > 0)).toBe(isLearnt)
+        expect(plan.withPreference).toBe(isLearnt ? 2 : 1)
+        if (isLearnt) expect(second?.advantages.flat(2).some((advantage) => advantage !== 0)).toBe(true)
+        else {
+          expect(first).toEqual(alone.groups[0])
+          expect(plan.tasks.get('db')).toEqual(alone.tasks.get('db'))
+        }
+      }),
+    )
   })
 
   it('a batch of draws has no token to learn from', () => {

@@ -2,7 +2,8 @@
  * Batch plan: from the rewards and lengths of an update's groups to the advantage of every episode.
  *
  * Invariants
- * - A group with equal rewards contributes nothing to the policy loss (except in the published arithmetic).
+ * - [BATCH-PLAN-1] A group whose units all have the advantage 0 contributes nothing to the policy loss (except in the published
+ *   arithmetic), and one with another advantage does, whatever its rewards.
  * - The order of groups and episodes is kept; the plan depends on nothing else than its input.
  * - Rules for advantages over tokens (moments, masses, weights) apply to the tokens of units (`batch-advantages.ts`).
  */
@@ -57,7 +58,7 @@ export interface BatchPlan {
   readonly groups: readonly PlannedGroup[]
   /** Each task that has a group. */
   readonly tasks: ReadonlyMap<string, PlannedTask>
-  /** Groups played for the update whose rewards differ. */
+  /** Groups played for the update that have a preference. */
   readonly withPreference: number
   /** Action tokens that the loss averages over; 0: there is nothing to learn from. */
   readonly actionTokens: number
@@ -78,14 +79,10 @@ export function planBatch(
   rules: BatchRules,
 ): BatchPlan {
   const imitation = imitationWeights(groups, rules)
-  const planned = imitatesAlone(rules)
+  return imitatesAlone(rules)
     ? planImitation(groups, imitation, { ...advantages, rules })
     : planPolicyLoss(groups, imitation, advantages, rules)
-  const own = groups.filter(({ replayWeight }) => replayWeight === undefined)
-  return { ...planned, withPreference: own.filter(({ rewards }) => hasPreference(rewards)).length }
 }
-
-type Planned = Omit<BatchPlan, 'withPreference'>
 
 /** A batch that a policy loss learns from, with imitation beside it where the rules say so. @param imitation [groups][group] */
 function planPolicyLoss(
@@ -93,7 +90,7 @@ function planPolicyLoss(
   imitation: readonly (readonly number[])[],
   { groups: units, normalizesBatch }: BatchAdvantages,
   rules: BatchRules,
-): Planned {
+): BatchPlan {
   const ofBatch = normalizesBatch ? normalizedTogether(units, rules.taskNormalization) : units
   const normalized = normalizeByTask(ofBatch, rules.taskNormalization)
   const inLoss = units.map(({ preference }) => preference || rules.taskNormalization === 'per_task_published')
@@ -115,6 +112,7 @@ function planPolicyLoss(
   const planned = weighted.map((group, index) => ({ ...group, advantages: advantages[index] ?? [] }))
   return planOf(
     groups,
+    units,
     planned.map((unit, index) => {
       const group = groups[index] as BatchGroup
       return {
@@ -135,7 +133,7 @@ function planImitation(
   groups: readonly BatchGroup[],
   imitation: readonly (readonly number[])[],
   { groups: units, rules }: BatchAdvantages & { readonly rules: BatchRules },
-): Planned {
+): BatchPlan {
   const shares = groups.map(({ rewards, atLeast = fullReward }) =>
     imitationShares(rewards, { by: rules.imitation.by, atLeast }),
   )
@@ -151,21 +149,25 @@ function planImitation(
     tokenWeights: unit.owners.map((episode) => imitation[index]?.[episode] ?? 0),
     preference: hasPreference(groups[index]?.rewards ?? []),
   }))
-  return planOf(groups, planned, tasksOf(learnt, learnt))
+  return planOf(groups, learnt, planned, tasksOf(learnt, learnt))
 }
 
 function planOf(
   groups: readonly BatchGroup[],
+  units: readonly Units[],
   planned: readonly PlannedGroup[],
   tasks: BatchPlan['tasks'],
-): Planned {
+): BatchPlan {
   const tokensOf = ({ actionTokens }: BatchGroup, inBatch: readonly boolean[]) =>
     actionTokens.reduce((sum, count, sample) => (inBatch[sample] ? sum + count : sum), 0)
   const actionTokens = groups.reduce(
     (sum, group, index) => sum + tokensOf(group, planned[index]?.inBatch ?? []),
     0,
   )
-  return { groups: planned, tasks, actionTokens }
+  const withPreference = groups.filter(
+    ({ replayWeight }, index) => replayWeight === undefined && units[index]?.preference === true,
+  ).length
+  return { groups: planned, tasks, withPreference, actionTokens }
 }
 
 function tasksOf(

@@ -10,8 +10,8 @@ const turn = { reward: 0, actionTokens: 3 }
 const group: ComparedGroup = {
   task: 'db',
   episodes: [
-    { reward: 1, success: true, completed: true, actionTokens: 6, turns: [turn, turn] },
-    { reward: 0, success: false, completed: true, actionTokens: 3, turns: [turn] },
+    { reward: 1, success: true, completed: true, keepsPay: true, actionTokens: 6, turns: [turn, turn] },
+    { reward: 0, success: false, completed: true, keepsPay: true, actionTokens: 3, turns: [turn] },
   ],
 }
 const token = {
@@ -122,8 +122,8 @@ describe('a batch with an algorithm of the user’s own', () => {
     rewards,
     actionTokens: [6, 3],
     episodes: [
-      { completed: true, steps: [step, { ...step, state: 'b' }], turnTokens: [4, 2] },
-      { completed: true, steps: [{ ...step, paid: 1 }], turnTokens: [3] },
+      { completed: true, keepsPay: true, steps: [step, { ...step, state: 'b' }], turnTokens: [4, 2] },
+      { completed: true, keepsPay: true, steps: [{ ...step, paid: 1 }], turnTokens: [3] },
     ],
   })
   const planned = (

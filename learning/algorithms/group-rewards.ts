@@ -39,7 +39,7 @@ export function groupAdvantages(
   { advantagesOf }: Pick<Algorithm, 'advantagesOf'>,
 ): readonly number[] {
   checkRewards(rewards)
-  const rest = { completed: true, actionTokens: 0, turns: [] }
+  const rest = { completed: true, keepsPay: true, actionTokens: 0, turns: [] }
   const episodes = rewards.map((reward) => ({
     ...rest,
     reward,

@@ -7,12 +7,12 @@ import { rloo } from './rloo.ts'
 import { comparedSteps, discountedReturns, type SteppedEpisode, stepAdvantages } from './step-groups.ts'
 
 /** An episode that passes through states, one letter each, and is paid at its end. */
-function through(states: string, paid: number, completed = true): SteppedEpisode {
+function through(states: string, paid: number, keepsPay = true): SteppedEpisode {
   const steps = [...states].map((state, step) => ({
     state: state === '?' ? undefined : state,
     paid: step === states.length - 1 ? paid : 0,
   }))
-  return { completed, steps }
+  return { keepsPay, steps }
 }
 
 describe('step groups', () => {
@@ -36,7 +36,7 @@ describe('step groups', () => {
     for (const [episode, advantages] of expected.entries())
       for (const [step, advantage] of advantages.entries())
         expect(found[episode]?.[step]).toBeCloseTo(advantage, 12)
-    expect(comparedSteps(group)).toBe(6) // three times a, three times b
+    expect(comparedSteps(group.map(({ steps }) => ({ turns: steps })))).toBe(6) // three times a, three times b
   })
 
   it('the algorithm is that of episodes: with the deviation, two returns give ± 0.7071', () => {
@@ -50,7 +50,7 @@ describe('step groups', () => {
   })
 
   // [STEP-GROUPS-3]
-  it('what an episode was paid that did not complete is lost', () => {
+  it('what an episode was paid that does not keep it is lost', () => {
     const group = [through('a', 1, false), through('a', 0, false), through('a', 0)]
     expect(stepAdvantages(group, { discount: 1 }, grpo).flat()).toEqual([0, 0, 0])
   })
@@ -59,9 +59,9 @@ describe('step groups', () => {
     .record({
       states: fc.string({ unit: fc.constantFrom('a', 'b', 'c', '?'), minLength: 1, maxLength: 8 }),
       paid: fc.constantFrom(0, 0.5, 1),
-      completed: fc.boolean(),
+      keepsPay: fc.boolean(),
     })
-    .map(({ states, paid, completed }) => through(states, paid, completed))
+    .map(({ states, paid, keepsPay }) => through(states, paid, keepsPay))
 
   // [STEP-GROUPS-1] [STEP-GROUPS-2]
   it('the steps of a state sum to 0 in the order of their returns, and a step that is alone gets 0', () => {
@@ -73,9 +73,9 @@ describe('step groups', () => {
         (group, discount, algorithm) => {
           const found = stepAdvantages(group, { discount }, algorithm)
           expect(found.map(({ length }) => length)).toEqual(group.map(({ steps }) => steps.length))
-          const members = group.flatMap(({ completed, steps }, index) => {
+          const members = group.flatMap(({ keepsPay, steps }, index) => {
             const returns = discountedReturns(
-              steps.map(({ paid }) => (completed ? paid : 0)),
+              steps.map(({ paid }) => (keepsPay ? paid : 0)),
               discount,
             )
             return steps.map(({ state }, step) => ({

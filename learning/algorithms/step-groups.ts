@@ -5,8 +5,8 @@
  * Invariants
  * - [STEP-GROUPS-1] A step that no other step of its group shares its state with gets 0; so does one whose state is unknown.
  * - [STEP-GROUPS-2] The steps of a state sum to 0, in the order of their returns.
- * - [STEP-GROUPS-3] An episode that did not complete has a return of 0 at every step: what it was paid is lost, and its penalty is
- *   a matter of the whole episode.
+ * - [STEP-GROUPS-3] An episode that loses what it was paid has a return of 0 at every step. The penalty for not completing is a
+ *   matter of the whole episode, and in no return.
  */
 import type { Algorithm } from './algorithm.ts'
 import { groupAdvantages } from './group-rewards.ts'
@@ -29,7 +29,8 @@ export interface Step {
 
 /** An episode with its steps. */
 export interface SteppedEpisode {
-  readonly completed: boolean
+  /** Whether what its steps were paid is part of its reward. */
+  readonly keepsPay: boolean
   readonly steps: readonly Step[]
 }
 
@@ -52,7 +53,7 @@ export function discountedReturns(paid: readonly number[], discount: number): nu
  * @param episodes [group]
  * @returns [group][steps]
  * @throws RangeError a payment that is not finite
- * @example stepAdvantages([{ completed: true, steps: [{ state: 'a', paid: 1 }] }, { completed: true, steps: [{ state: 'a', paid: 0 }] }],
+ * @example stepAdvantages([{ keepsPay: true, steps: [{ state: 'a', paid: 1 }] }, { keepsPay: true, steps: [{ state: 'a', paid: 0 }] }],
  *   { discount: 1 }, drGrpo) // [[0.5], [-0.5]]
  */
 export function stepAdvantages(
@@ -60,14 +61,14 @@ export function stepAdvantages(
   { discount }: Pick<StepGroupRules, 'discount'>,
   algorithm: Pick<Algorithm, 'advantagesOf'>,
 ): number[][] {
-  const returns = episodes.map(({ completed, steps }) =>
+  const returns = episodes.map(({ keepsPay, steps }) =>
     discountedReturns(
-      steps.map(({ paid }) => (completed ? paid : 0)),
+      steps.map(({ paid }) => (keepsPay ? paid : 0)),
       discount,
     ),
   )
   const found = returns.map((own) => own.map(() => 0))
-  for (const members of stepsByState(episodes).values()) {
+  for (const members of byState(episodes.map(({ steps }) => steps)).values()) {
     if (members.length < 2) continue
     const advantages = groupAdvantages(
       members.map(([episode, step]) => returns[episode]?.[step] ?? 0),
@@ -81,17 +82,23 @@ export function stepAdvantages(
   return found
 }
 
-/** Steps that stand in the state of another step of their group. */
-export function comparedSteps(episodes: readonly SteppedEpisode[]): number {
-  const sizes = [...stepsByState(episodes).values()].map(({ length }) => length)
+/** Turns that are in the state of another turn of their group. @param episodes [group] */
+export function comparedSteps(episodes: readonly { readonly turns: readonly Stated[] }[]): number {
+  const sizes = [...byState(episodes.map(({ turns }) => turns)).values()].map(({ length }) => length)
   return sizes.reduce((sum, size) => (size < 2 ? sum : sum + size), 0)
 }
 
-function stepsByState(
-  episodes: readonly SteppedEpisode[],
+/** A step or turn that began in a state. */
+interface Stated {
+  readonly state?: string | undefined
+}
+
+/** @param episodes [group][steps] */
+function byState(
+  episodes: readonly (readonly Stated[])[],
 ): ReadonlyMap<string, readonly (readonly [episode: number, step: number])[]> {
   const found = new Map<string, (readonly [number, number])[]>()
-  for (const [episode, { steps }] of episodes.entries())
+  for (const [episode, steps] of episodes.entries())
     for (const [step, { state }] of steps.entries()) {
       if (state === undefined) continue
       const members = found.get(state) ?? []

@@ -20,7 +20,7 @@ export interface WeighedGroup {
   readonly advantages: readonly number[]
   /** [group] action tokens of each episode. */
   readonly actionTokens: readonly number[]
-  /** Whether the group's rewards differ. */
+  /** Whether one of the advantages is not 0. */
   readonly preference: boolean
 }
 

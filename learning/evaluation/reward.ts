@@ -45,6 +45,11 @@ export function rewardRules({ learning, tasks }: RewardChoice, name: string): Re
   }
 }
 
+/** Whether what an episode's turns were paid is part of its reward. */
+export function keepsPay(outcome: Outcome, { notCompleted }: Pick<RewardRules, 'notCompleted'>): boolean {
+  return outcome === 'completed' || notCompleted !== 'penalty'
+}
+
 /**
  * Final reward. Source: arXiv 2510.04206 (penalty −0.2 for episodes that end without completing).
  * @param paid sum of the rewards of the episode's steps
@@ -55,12 +60,12 @@ export function rewardRules({ learning, tasks }: RewardChoice, name: string): Re
 export function finalReward(
   outcome: Outcome,
   paid: number,
-  { notCompleted, penalty }: Pick<RewardRules, 'notCompleted' | 'penalty'>,
+  rules: Pick<RewardRules, 'notCompleted' | 'penalty'>,
 ): number | null {
   if (!isRewarded(outcome)) return null
-  if (outcome !== 'completed' && notCompleted === 'penalty') return penalty
+  if (!keepsPay(outcome, rules)) return rules.penalty
   if (!Number.isFinite(paid)) throw new RangeError(`an episode was paid ${paid}, expected a finite reward`)
-  return outcome !== 'completed' && notCompleted === 'add' ? paid + penalty : paid
+  return outcome !== 'completed' && rules.notCompleted === 'add' ? paid + rules.penalty : paid
 }
 
 /** Larger rewards overflow what learning computes from them, and no task means them. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { mostSkipped, teaches, trainedOn } from './refill.ts'
+import { groupTeaches, mostSkipped, teaches, trainedOn } from './refill.ts'
 
 describe('refill', () => {
   it('an update trains on what teaches something, and fills up with the first of the others', () => {
@@ -51,6 +51,31 @@ describe('refill', () => {
       ].map((rewards) => teaches(rewards, best, { atLeast: 1 })),
     ).toEqual([true, false])
     expect(teaches([0, 0], { ...rules, taskNormalization: 'per_task_published' }, { atLeast: 1 })).toBe(true)
+  })
+
+  // [REFILL-3]
+  it('a group of equal rewards teaches something by its turns, where a built-in algorithm or step groups compare them', () => {
+    const rules = { taskNormalization: 'per_task', algorithm: 'grpo', imitation: { coefficient: 0 } } as const
+    const off = { ...rules, stepGroups: { weight: 0, discount: 0.5 } }
+    const steps = { ...rules, stepGroups: { weight: 1, discount: 0.5 } }
+    const step = { state: 'a', paid: 0 }
+    const winsIn = (turns: number) => ({
+      ...{ completed: true, keepsPay: true, turnTokens: Array.from({ length: turns }, () => 1) },
+      steps: Array.from({ length: turns }, (_, turn) => ({ ...step, paid: turn === turns - 1 ? 1 : 0 })),
+    })
+    const won = (...turns: readonly number[]) => ({
+      ...{ task: 'db', rewards: turns.map(() => 1), actionTokens: [...turns], episodes: turns.map(winsIn) },
+    })
+    expect(groupTeaches(won(1, 3), steps)).toBe(true)
+    expect(groupTeaches(won(1, 3), off)).toBe(false)
+    // Each is in the state once, at its only turn, and wins: nothing was better.
+    expect(groupTeaches(won(1, 1), steps)).toBe(false)
+    expect(groupTeaches({ task: 'db', rewards: [1, 1], actionTokens: [1, 3] }, steps)).toBe(false)
+    expect(groupTeaches({ ...won(1, 1), rewards: [0, 1] }, off)).toBe(true)
+    // Imitation alone has no advantage to compare, and what a module compares is known in the update.
+    const lost = { ...won(1, 3), rewards: [0, 0] }
+    expect(groupTeaches(lost, { ...steps, algorithm: 'imitation' })).toBe(false)
+    expect(groupTeaches(won(1, 3), { ...steps, algorithm: '/my/own.ts' })).toBe(false)
   })
 
   it('skips whole groups', () => {

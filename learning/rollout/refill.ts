@@ -6,25 +6,49 @@
  * - [REFILL-1] For one update at most `refill · B` groups are skipped; what teaches nothing beyond them fills its batch.
  * - [REFILL-2] Which groups an update trains on follows from the groups that were played for it, whatever the order in which
  *   they ended.
+ * - [REFILL-3] A group alone decides whether it teaches something: by its rewards, or where these are equal by its turns, if the algorithm
+ *   or step groups compare them.
  */
+import { algorithms, isAlgorithmName } from '../algorithms/algorithms.ts'
+import { type BatchGroup, batchAdvantages } from '../algorithms/batch-advantages.ts'
 import { hasPreference } from '../algorithms/group-rewards.ts'
 import { type ImitationRules, imitatesAlone, imitationShares } from '../algorithms/imitation.ts'
+import type { StepGroupRules } from '../algorithms/step-groups.ts'
 import type { TaskNormalization } from '../algorithms/task-normalization.ts'
-import type { RewardRules } from '../evaluation/reward.ts'
+import { fullReward, type RewardRules } from '../evaluation/reward.ts'
 
 /** The rules of learning that decide whether a group teaches something. */
 interface LessonRules extends Pick<ImitationRules, 'algorithm' | 'imitation'> {
   readonly taskNormalization: TaskNormalization
+  readonly stepGroups: StepGroupRules
 }
 
 /**
- * Whether a group teaches something: its rewards differ, or, where nothing but imitation is learnt, one of its episodes is imitated.
- * In the published arithmetic of task normalization every group teaches something.
+ * Whether the turns of a group of equal rewards may teach something. They do not where a module has the algorithm: what it compares is
+ * known in the update alone.
+ */
+export function turnsMayTeach(rules: LessonRules): boolean {
+  const { algorithm, stepGroups } = rules
+  if (imitatesAlone(rules) || !isAlgorithmName(algorithm)) return false
+  return stepGroups.weight > 0 || algorithms[algorithm].comparesTurns === true
+}
+
+/** Whether a group teaches something, by its rewards or by its turns. @throws RangeError as `batchAdvantages` */
+export function groupTeaches(group: BatchGroup, rules: LessonRules): boolean {
+  if (teaches(group.rewards, rules, { atLeast: group.atLeast ?? fullReward })) return true
+  const { algorithm } = rules
+  if (!turnsMayTeach(rules) || !isAlgorithmName(algorithm)) return false
+  return batchAdvantages(algorithms[algorithm], [group], rules).groups[0]?.preference === true
+}
+
+/**
+ * Whether a group teaches something by its rewards: they differ, or, where nothing but imitation is learnt, one of its episodes is
+ * imitated. In the published arithmetic of task normalization every group teaches something.
  * @param rewards [group]
  */
 export function teaches(
   rewards: readonly number[],
-  rules: LessonRules,
+  rules: Omit<LessonRules, 'stepGroups'>,
   of: Pick<RewardRules, 'atLeast'>,
 ): boolean {
   if (imitatesAlone(rules))

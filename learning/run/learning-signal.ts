@@ -2,7 +2,7 @@
  * Learning signal: what an update's groups had to teach, and a run that is taught nothing.
  *
  * Invariants
- * - Pure. An update without a group of different rewards teaches nothing: that is a state with a cause and a way out.
+ * - Pure. An update whose groups have no preference teaches nothing: that is a state with a cause and a way out.
  * - The state is of constant size, however long it lasts.
  */
 import { percent } from '../statistics/percent.ts'
@@ -10,7 +10,7 @@ import { percent } from '../statistics/percent.ts'
 /** The learning signal of one update's groups. */
 export interface LearningSignal {
   readonly groups: number
-  /** Groups whose rewards differ. */
+  /** Groups in which something was better than something else: an episode, or a turn where those are compared. */
   readonly withPreference: number
   /** Groups of which every episode was a success, and of which none was. */
   readonly won: number

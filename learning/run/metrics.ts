@@ -204,7 +204,7 @@ export const metrics = {
   },
   groups_with_preference: {
     ...{ unit: 'groups', better: 'higher', chart: null },
-    words: 'groups with different rewards, from which the update learnt',
+    words: 'groups in which an episode or a turn was better than another, from which the update learnt',
   },
   groups: {
     ...{ unit: 'groups', better: null, chart: null, figure: 'signal.groups', less: 'skipped.groups' },
@@ -228,7 +228,7 @@ export const metrics = {
   },
   'skipped.groups': {
     ...{ unit: 'groups', better: 'lower', chart: null },
-    words: 'groups that were played and left out, because their rewards are equal',
+    words: 'groups that were played and left out, because they teach nothing',
   },
   'skipped.won': {
     unit: 'groups',

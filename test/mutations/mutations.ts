@@ -34,8 +34,8 @@ export const mutations: readonly Mutation[] = [
   mutation('learning/loss/objective.ts', 'Math.min(logRatio, k3Knee)', 'logRatio'),
   mutation(
     'learning/evaluation/reward.ts',
-    "outcome !== 'completed' && notCompleted === 'penalty') return",
-    "outcome === 'completed' && notCompleted === 'penalty') return",
+    "return outcome === 'completed' || notCompleted",
+    "return outcome !== 'completed' || notCompleted",
   ),
   mutation(
     'policy/trainer/update/adamw.ts',

@@ -100,8 +100,9 @@ async function report(plan: GroupPlan, { episodes, loss }: Played): Promise<void
     ...{ group, number, taskIndex, task, version, episodes },
     ...(loss === undefined ? {} : { loss }),
   }
-  const { isAbandoned } = await groupActivities(dispatch).recordGroup({ run, report })
-  const sent = isAbandoned ? { ...report, episodes: [] } : report
+  const { isAbandoned, teaches } = await groupActivities(dispatch).recordGroup({ run, report })
+  const recorded = teaches === undefined ? report : { ...report, teaches }
+  const sent = isAbandoned ? { ...report, episodes: [] } : recorded
   try {
     await getExternalWorkflowHandle(idHere(run)).signal(groupEnded, sent)
   } catch (error) {

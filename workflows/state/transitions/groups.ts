@@ -44,7 +44,8 @@ export function recordAdmissions(state: Changing): readonly GroupInFlight[] {
  * episodes leads to no update, and adds to the groups in a row that were fruitless. A group that teaches nothing is skipped,
  * up to the most that may be.
  */
-export function receiveGroup(state: Changing, { number, task, version, episodes, loss }: GroupReport): void {
+export function receiveGroup(state: Changing, report: GroupReport): void {
+  const { number, task, version, episodes, loss } = report
   const group = state.inFlight.find((each) => each.number === number)
   if (group === undefined) return
   state.inFlight = state.inFlight.filter((each) => each !== group)
@@ -55,7 +56,8 @@ export function receiveGroup(state: Changing, { number, task, version, episodes,
   }
   endFailuresInARow(state)
   const rewards = episodes.map(({ reward }) => reward ?? 0)
-  const isLesson = teaches(rewards, state.config.learning, rewardRules(state.config, task))
+  const isLesson =
+    report.teaches === true || teaches(rewards, state.config.learning, rewardRules(state.config, task))
   if (!isLesson && mayBeSkipped(state)) skip(state, number)
   else state.ready = [...state.ready, { number, version }]
   state.episodes += episodes.length

@@ -97,6 +97,15 @@ describe('a group whose rewards are all equal', () => {
     expect(skippedFor(state)).toEqual([1])
   })
 
+  it('fills a place of the batch where its report says that its turns teach something', () => {
+    const state = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
+    recordAdmissions(state)
+    receiveGroup(state, { ...report(state, 0, won), teaches: true })
+    receiveGroup(state, report(state, 1, won))
+    expect(state.ready.map(({ number }) => number)).toEqual([0])
+    expect(state.skipped).toEqual([{ step: 1, numbers: [1] }])
+  })
+
   it('is learnt from in the published arithmetic of task normalization', () => {
     const published = stateWith({ groupsPerUpdate: 2, maxStaleness: 0, refill: 1 })
     const learning = { ...published.config.learning, taskNormalization: 'per_task_published' as const }
