@@ -11,6 +11,7 @@ import type {
   SeedMean,
 } from '../../client/experiment/experiment-report.ts'
 import type { RunCost } from '../../client/experiment/measured-runs.ts'
+import { verdictWords, withinWords } from '../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
 import { measures } from '../../learning/evaluation/measure.ts'
 import {
@@ -89,19 +90,25 @@ function claimsTable({ hypotheses, measure }: ExperimentReport): Table {
       probability(claim.t?.p),
       probability(claim.signFlip?.p),
       claim.missing.length > 0 ? '–' : probability(claim.adjusted),
-      verdictWords(claim, isShare),
+      statedVerdict(claim, isShare),
     ]),
   })
 }
 
-function claimWords({ name, by, on }: ReportedHypothesis, isShare: boolean): string {
+/** A claim, by its name. */
+export function claimWords(
+  { name, by, within, on }: Pick<ReportedHypothesis, 'name' | 'by' | 'within' | 'on'>,
+  isShare: boolean,
+): string {
   const more = by === 0 ? '' : ` by ${differenceOf(by, isShare)}`
-  return `${name}${more}, on ${on.join(' + ')}`
+  return `${name}${within === undefined ? more : ` within ${withinWords(within, isShare)}`}, on ${on.join(' + ')}`
 }
 
-function verdictWords({ verdict, missing, bootstrap, t }: ReportedHypothesis, isShare: boolean): string {
+function statedVerdict(claim: ReportedHypothesis, isShare: boolean): string {
+  const { verdict, missing, bootstrap, t } = claim
   if (missing.length > 0) return `open: seeds ${missing.join(', ')} are missing`
-  if (verdict !== 'not shown') return verdict
+  if (verdict !== 'not shown') return verdictWords(claim, isShare)
+  if (claim.within !== undefined) return 'not shown at this scale'
   const most = Math.max(bootstrap?.high ?? Number.NaN, t?.high ?? Number.NEGATIVE_INFINITY)
   return `not shown at this scale (at most ${differenceOf(most, isShare)})`
 }

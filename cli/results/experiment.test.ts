@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ExperimentReport, ReportedHypothesis } from '../../client/experiment/experiment-report.ts'
 import { runId } from '../../identity/identity.ts'
+import { packageRoot } from '../../machine/files/folder.ts'
 import { answerTo } from '../terminal/answer.testing.ts'
 import { sameCall } from './experiment.ts'
 import { reportLines } from './experiment-table.ts'
@@ -44,6 +45,11 @@ describe('a wrong call ends with 2, says what is wrong, and starts nothing', () 
       ['report', 'examples/experiments/smoke.yaml', '--with', 'none.json'],
       /none\.json: it cannot be read/,
     ],
+    [
+      'a plan without a pilot',
+      ['plan', 'examples/experiments/smoke.yaml', '--points', '10'],
+      /has no experiment to be the pilot of smoke: run it with two seeds or more first/,
+    ],
     ['an empty folder', ['report', 'smoke', '--out', ''], /It is empty/],
   ])('%s', async (_, words, message) => {
     const { code, stdout, stderr } = await answerTo('experiment', ...words, '--home', join(folder, 'home'))
@@ -65,6 +71,24 @@ describe('a wrong call ends with 2, says what is wrong, and starts nothing', () 
     expect(stderr).toMatch(/arm one: .*`tasks\.0\.task` is "chess"/)
     expect(code).toBe(2)
   })
+})
+
+it('a plan has the seeds, the cost and the certainty of each claim', async () => {
+  const report = join(packageRoot, 'research/reports/five-tasks.json')
+  const text = readFileSync(join(packageRoot, 'examples/experiments/five-tasks.yaml'), 'utf8')
+  const file = stated(
+    `${text.replace(/^base: .*$/m, `base: ${join(packageRoot, 'examples/five-tasks.yaml')}`)}\npilot: ${report}\n`,
+  )
+  const call = ['experiment', 'plan', file, '--points', '12', '--home', join(folder, 'home')]
+  const { code, stdout } = await answerTo(...call)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/adds-in-the-mean, on .* │ \+12\.0 +│ 100 .* │ \d+ +│ 8\d % +│/)
+  expect(stdout).toMatch(
+    /adds-in-the-mean: the file's 5 seeds find it in \d+ % of experiments\. Deviations of 5 seeds:/,
+  )
+  const answer = JSON.parse((await answerTo(...call, '--json')).stdout)
+  expect(answer).toMatchObject({ pilot: 'five-tasks.json', arms: 1 })
+  expect(answer.claims).toHaveLength(6)
 })
 
 describe('the table of claims', () => {
@@ -130,6 +154,10 @@ describe('the table of claims', () => {
     )
     expect(textOf({ ...report, hypotheses: [{ ...claim, verdict: 'contradicted' }] })).toMatch(
       /contradicted\s+│/,
+    )
+    const level = { ...claim, by: 0, within: 0.02, verdict: 'level' } as const
+    expect(textOf({ ...report, hypotheses: [level] })).toMatch(
+      /more within ±2\.0, on .* level within ±2\.0\s+│/,
     )
   })
 })

@@ -30,6 +30,7 @@ import {
 } from '../terminal/options.ts'
 import { workWithoutOutput } from '../terminal/output.ts'
 import { openTerminal, type Terminal } from '../terminal/terminal.ts'
+import { experimentPlanCommand } from './experiment-plan.ts'
 import { reportLines } from './experiment-table.ts'
 import { watchExperiment } from './experiment-watch.ts'
 
@@ -62,9 +63,10 @@ export function experimentCommand(): Command {
       'experiment examples/experiments/smoke.yaml --parallel 1',
       'experiment examples/experiments/smoke.yaml --with results/smoke.json',
       'experiment report examples/experiments/smoke.yaml --out results',
+      'experiment plan examples/experiments/smoke.yaml --points 10',
     ],
   ).action(runExperiment)
-  return command.addCommand(reportCommand())
+  return command.addCommand(reportCommand()).addCommand(experimentPlanCommand())
 }
 
 function reportCommand(): Command {

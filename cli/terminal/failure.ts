@@ -35,6 +35,7 @@ const sessionCodes: Record<SessionFault['kind'], number> = {
   unknown_experiment: exitCodes.wrongCall,
   experiment_changed: exitCodes.wrongCall,
   bad_report: exitCodes.wrongCall,
+  bad_pilot: exitCodes.wrongCall,
   not_running: exitCodes.failed,
   no_workers: exitCodes.failed,
   run_failed: exitCodes.failed,

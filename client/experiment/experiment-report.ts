@@ -11,23 +11,18 @@ import { cpus } from 'node:os'
 import type { ExperimentStatement, Hypothesis, StatedFile } from '../../config/files/experiment.ts'
 import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experiment-schema.ts'
 import { seedOf } from '../../identity/identity.ts'
+import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../../learning/claims/hypothesis.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
-import type { InstanceDifferences } from '../../learning/statistics/crossed-bootstrap.ts'
-import {
-  type Judgement,
-  judgeFamily,
-  type PairedTest,
-  pairedTest,
-} from '../../learning/statistics/hypothesis.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
-import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { meanInterval } from '../../learning/statistics/student-t.ts'
+import { claimDifferences } from './claim-differences.ts'
 import type { Outcomes } from './experiment-outcomes.ts'
 import { isSameFile, type KnownExperiment } from './experiments.ts'
 import {
   figureOf,
   type MeasuredRun,
+  meanCost,
   type ReportedFigure,
   type RunCost,
   type RunOfExperiment,
@@ -197,18 +192,6 @@ function seedMean(values: readonly number[], measure: MeasureName = 'success'): 
   return { mean, low: Math.max(least, low), high: Math.min(most, high), seeds: values.length }
 }
 
-function meanCost(costs: readonly RunCost[]): RunCost {
-  const mean = (of: (cost: RunCost) => number) =>
-    costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length
-  const isCounted = costs.every(({ cpuSeconds }) => cpuSeconds !== undefined)
-  return {
-    seconds: mean(({ seconds }) => seconds),
-    ...(isCounted ? { cpuSeconds: mean(({ cpuSeconds = 0 }) => cpuSeconds) } : {}),
-    episodes: mean(({ episodes }) => episodes),
-    actionTokens: mean(({ actionTokens }) => actionTokens),
-  }
-}
-
 function curvesOf(
   { arms, suites, measure }: ExperimentStatement,
   runs: readonly ReportedRun[],
@@ -261,7 +244,7 @@ async function judged(
   const found = await Promise.all(hypotheses.map((claim) => testOf(statement, claim, runs)))
   // A claim whose runs are not all done has no figure to be judged by.
   const tests = found.map(({ test, missing }) => (missing.length === 0 ? test : undefined))
-  const judgements = judgeFamily(tests, { by: hypotheses.map(({ by }) => by), kind, level })
+  const judgements = judgeFamily(tests, { claims: hypotheses, kind, level })
   return hypotheses.flatMap(({ better, than, ...claim }, at) => {
     const [figures, judgement] = [found[at], judgements[at]]
     if (figures === undefined || judgement === undefined) return []
@@ -282,42 +265,14 @@ interface FoundTest {
   readonly instances: number
 }
 
-/** The differences of a claim, over the seeds of which both runs are done. */
 async function testOf(
-  { name, seeds, measure = 'success' }: ExperimentStatement,
-  { name: claim, better, than, by, on }: Hypothesis,
+  statement: ExperimentStatement,
+  claim: Hypothesis,
   runs: readonly MeasuredRun[],
 ): Promise<FoundTest> {
-  const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
-  const missing: number[] = []
-  const pairs: InstanceDifferences[][] = []
-  for (const seed of seeds) {
-    const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
-    const bySuite: InstanceDifferences[] = []
-    for (const suite of on) {
-      const first = one && figureOf(one, suite, better.version)
-      const second = other && figureOf(other, suite, than.version)
-      if (first === undefined || second === undefined) break
-      const differences = differencesOf(await first.shares(), await second.shares(), measure)
-      if (differences.size > 0) bySuite.push(differences)
-    }
-    if (bySuite.length === on.length) pairs.push(bySuite)
-    else missing.push(seed)
-  }
-  const instances = Math.min(...pairs.map((bySuite) => bySuite.reduce((sum, { size }) => sum + size, 0)))
-  if (pairs.length === 0) return { test: undefined, missing, instances: 0 }
-  const suites = on.map((_, at) => pairs.map((bySuite) => bySuite[at] ?? new Map<string, number>()))
-  const drawn = { by, seed: seedOf(0, 'experiment', name, claim), isShare: measures[measure].isShare }
-  return { test: pairedTest(suites, drawn), missing, instances }
-}
-
-/** By how much the first is better on each instance. */
-function differencesOf(better: Shares, than: Shares, measure: MeasureName): InstanceDifferences {
-  const sign = measures[measure].better === 'more' ? 1 : -1
-  return new Map(
-    [...better].flatMap(([instance, share]) => {
-      const other = than.get(instance)
-      return other === undefined ? [] : [[instance, sign * (share - other)] as const]
-    }),
-  )
+  const { name, measure = 'success' } = statement
+  const { differences, missing, instances } = await claimDifferences(statement, claim, runs)
+  if (instances === 0) return { test: undefined, missing, instances }
+  const drawn = { seed: seedOf(0, 'experiment', name, claim.name), isShare: measures[measure].isShare }
+  return { test: pairedTest(differences, { ...claim, ...drawn }), missing, instances }
 }

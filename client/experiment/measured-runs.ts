@@ -138,3 +138,16 @@ export function figureOf(
   const meant = version === 'first' ? own[0] : own.at(-1)
   return meant !== undefined && isComplete(meant) ? meant : undefined
 }
+
+/** @param costs one at least */
+export function meanCost(costs: readonly RunCost[]): RunCost {
+  const mean = (of: (cost: RunCost) => number) =>
+    costs.reduce((sum, cost) => sum + of(cost), 0) / costs.length
+  const isCounted = costs.every(({ cpuSeconds }) => cpuSeconds !== undefined)
+  return {
+    seconds: mean(({ seconds }) => seconds),
+    ...(isCounted ? { cpuSeconds: mean(({ cpuSeconds = 0 }) => cpuSeconds) } : {}),
+    episodes: mean(({ episodes }) => episodes),
+    actionTokens: mean(({ actionTokens }) => actionTokens),
+  }
+}

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { reasonOf } from '../../faults/reason.ts'
-import { experimentName } from '../../identity/identity.ts'
+import { experimentName, runId } from '../../identity/identity.ts'
 import { measures } from '../../learning/evaluation/measure.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
@@ -60,6 +60,8 @@ const reportSchema = z.object({
   runs: z.array(
     z.object({
       run: z.string(),
+      arm: z.string(),
+      seed: amount,
       status: z.string(),
       machine: z.string().optional(),
       cost: costSchema.optional(),
@@ -70,7 +72,8 @@ const reportSchema = z.object({
           value: z.number().optional(),
           success: share,
           n: amount,
-          planned: amount,
+          /** Absent in reports of earlier builds, where all were played. */
+          planned: amount.optional(),
         }),
       ),
     }),
@@ -91,20 +94,35 @@ export interface WrittenRuns {
 /** @throws SessionFault `bad_report` */
 export function readReports(files: readonly string[], statement: ExperimentStatement): WrittenRuns {
   const reports = files.map((file) => readReport(file, statement))
-  const runs = reports.flatMap((report) => runsOfReport(report, statement))
+  const stated = runsOf(statement).map(({ run }) => run)
+  const runs = reports.flatMap(doneRuns).filter(({ run }) => stated.includes(run))
   return {
     runs: runs.filter(({ run }, at) => runs.findIndex((each) => each.run === run) === at),
     ...(reports.length === 0 ? {} : { began: Math.min(...reports.map(({ began }) => Date.parse(began))) }),
   }
 }
 
+/** The done runs of any experiment's report. @throws SessionFault `bad_report` */
+export function readReportedRuns(file: string): readonly MeasuredRun[] {
+  return doneRuns(parseReport(file))
+}
+
+function refusedReport(file: string, why: string, cause?: unknown): SessionFault {
+  const what = 'a NAME.json that `perdure experiment report` wrote with --out'
+  return new SessionFault('bad_report', `${file}: ${why}; give ${what}`, { cause })
+}
+
 function readReport(file: string, { name, source, base }: ExperimentStatement): WrittenReport {
-  const refused = (why: string, cause?: unknown) =>
-    new SessionFault(
-      'bad_report',
-      `${file}: ${why}; give a NAME.json that \`perdure experiment report\` wrote with --out of experiment ${name}`,
-      { cause },
-    )
+  const data = parseReport(file)
+  if (data.experiment !== name)
+    throw refusedReport(file, `it is a report of experiment ${data.experiment}, not of ${name}`)
+  if (data.source.sha256 !== source.sha256 || data.base?.sha256 !== base?.sha256)
+    throw refusedReport(file, 'it reports an experiment that other files state, by their SHA-256')
+  return data
+}
+
+function parseReport(file: string): WrittenReport {
+  const refused = (why: string, cause?: unknown) => refusedReport(file, why, cause)
   let text: string
   try {
     text = readTextSync(file)
@@ -122,34 +140,25 @@ function readReport(file: string, { name, source, base }: ExperimentStatement): 
     const [issue] = error.issues
     throw refused(`it is no report with outcomes (${issue?.path.join('.')}: ${issue?.message})`, error)
   }
-  if (data.experiment !== name) throw refused(`it is a report of experiment ${data.experiment}`)
-  if (data.source.sha256 !== source.sha256 || data.base?.sha256 !== base?.sha256)
-    throw refused('it reports an experiment that other files state, by their SHA-256')
   return data
 }
 
-function runsOfReport(report: WrittenReport, statement: ExperimentStatement): readonly MeasuredRun[] {
+function doneRuns(report: WrittenReport): readonly MeasuredRun[] {
   const experts = report.curves
     .filter(({ arm }) => arm === expertName)
     .flatMap(({ suite, points: [point] }) => (point === undefined ? [] : [{ suite, success: point.mean }]))
-  return runsOf(statement).flatMap(({ run, arm, seed }): MeasuredRun[] => {
-    const written = report.runs.find((each) => each.run === run && each.status === 'done')
-    if (written === undefined) return []
-    const { cost, curve, machine = report.machine } = written
-    return [
-      {
-        ...{ run, arm, seed, machine, experts },
-        status: 'done',
-        figures: curve.map(
-          (each): MeasuredFigure => ({
-            ...each,
-            value: each.value ?? each.success,
-            shares: () => sharesAt(report, run, each),
-          }),
-        ),
-        ...(cost === undefined ? {} : { cost: costOf(cost) }),
-      },
-    ]
+  return report.runs.flatMap(({ run, arm, seed, status, cost, curve, machine = report.machine }) => {
+    if (status !== 'done') return []
+    const figures = curve.map(
+      ({ value, planned, ...each }): MeasuredFigure => ({
+        ...each,
+        value: value ?? each.success,
+        planned: planned ?? each.n,
+        shares: () => sharesAt(report, run, each),
+      }),
+    )
+    const own = { run: runId(run), arm, seed, machine, experts, status: 'done', figures } as const
+    return [{ ...own, ...(cost === undefined ? {} : { cost: costOf(cost) }) }]
   })
 }
 

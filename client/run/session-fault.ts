@@ -24,6 +24,8 @@ export class SessionFault extends Fault<
   | 'experiment_changed'
   /** A file that is no report of the experiment. */
   | 'bad_report'
+  /** A pilot, or a difference, that an experiment cannot be planned by. */
+  | 'bad_pilot'
   | 'not_running'
   | 'no_workers'
   /** The run ended without a result; the message says why. */

@@ -74,6 +74,22 @@ describe('the statement of an experiment', () => {
     ])
   })
 
+  it('has claims that arms are level, and a pilot', () => {
+    const { statement, pilot } = load(
+      ...whole,
+      'pilot: ../reports/first.json',
+      'hypotheses:',
+      '  - { better: two, than: one, equivalent: { within: 0.02 }, on: many }',
+      '  - { better: two, than: one, by: 0.02, detect: 0.05 }',
+    )
+    expect(statement.hypotheses).toMatchObject([
+      { name: 'two level with one', by: 0, within: 0.02 },
+      { name: 'two over one', by: 0.02, detect: 0.05 },
+    ])
+    expect(pilot).toEqual({ report: join(folder, 'reports', 'first.json') })
+    expect(load(...whole).pilot).toEqual({ name: 'stated' })
+  })
+
   it('knows its file by the digest that sha256sum gives', () => {
     const file = join(folder, 'empty-arms.yaml')
     writeFileSync(file, 'name: a\nseeds: [1]\narms: {a: {}}\n')
@@ -119,6 +135,21 @@ describe('a statement that cannot be run', () => {
       'an unknown suite',
       claim('{ better: one, than: two, on: lots }'),
       /`hypotheses\.0\.on` names lots: expected one of the measured suites few, many/,
+    ],
+    [
+      'a difference in points where the measure is a share',
+      claim('{ better: one, than: two, equivalent: { within: 2 } }'),
+      /`hypotheses\.0\.equivalent` has a difference of 2: .*0\.02 is 2 points of success/,
+    ],
+    [
+      'arms that are better and level',
+      claim('{ better: one, than: two, by: 0.1, equivalent: { within: 0.2 } }'),
+      /`hypotheses\.0\.by` is stated beside `equivalent`/,
+    ],
+    [
+      'a planned difference of which the claim is not true',
+      claim('{ better: one, than: two, by: 0.1, detect: 0.05 }'),
+      /`hypotheses\.0\.detect` is 0\.05: expected a difference above 0\.1/,
     ],
     ['a seed twice', [...whole.slice(0, 2), 'seeds: [1, 1]', ...whole.slice(3)], /`seeds` .*each seed once/],
     ['no seed', [...whole.slice(0, 2), ...whole.slice(3)], /`seeds` is missing/],

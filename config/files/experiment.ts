@@ -10,10 +10,15 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, resolve } from 'node:path'
 import type { z } from 'zod'
-import type { MeasureName } from '../../learning/evaluation/measure.ts'
+import {
+  type ClaimedDifference,
+  detectableWords,
+  isDetectable,
+  type TestKind,
+} from '../../learning/claims/hypothesis.ts'
+import { smallestSignFlip } from '../../learning/claims/sign-flip.ts'
+import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import { shownValue } from '../../learning/run/wrong-value.ts'
-import type { TestKind } from '../../learning/statistics/hypothesis.ts'
-import { smallestSignFlip } from '../../learning/statistics/sign-flip.ts'
 import {
   type ExperimentFile,
   experimentSchema,
@@ -45,11 +50,12 @@ export interface ExperimentArm {
   readonly config: RunConfig
 }
 
-export interface Hypothesis {
+export interface Hypothesis extends ClaimedDifference {
   readonly name: string
   readonly better: MeasuredPolicy
   readonly than: MeasuredPolicy
-  readonly by: number
+  /** The true difference that is planned for. */
+  readonly detect?: number
   /** Suites of which the mean counts. */
   readonly on: readonly string[]
 }
@@ -76,6 +82,8 @@ export interface ExperimentStatement {
 export interface LoadedExperiment {
   readonly statement: ExperimentStatement
   readonly notices: readonly string[]
+  /** The pilot: its name, or a report by its path. */
+  readonly pilot: { readonly name: string } | { readonly report: string }
 }
 
 /**
@@ -107,7 +115,7 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     }
   })
   const suites = given.measure.suites ?? commonSuites(arms)
-  const { question, base: _, hypotheses, ...rest } = given
+  const { question, base: _, hypotheses, pilot = given.name, ...rest } = given
   const statement: ExperimentStatement = {
     name: rest.name,
     ...(question === undefined ? {} : { question }),
@@ -124,7 +132,11 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     level: rest.level,
   }
   refuseUnmeasurable(read, statement)
-  return { statement, notices: noticesOf(statement) }
+  return {
+    statement,
+    notices: noticesOf(statement),
+    pilot: pilot.endsWith('.json') ? { report: resolve(folder, pilot) } : { name: pilot },
+  }
 }
 
 /** The digest of a text as `sha256sum` gives it of its file. */
@@ -217,15 +229,17 @@ function commonSuites(arms: readonly ExperimentArm[]): readonly string[] {
 }
 
 function hypothesisOf(
-  { name, better, than, by, on }: ExperimentFile['hypotheses'][number],
+  { name, better, than, by, equivalent, detect, on }: ExperimentFile['hypotheses'][number],
   usual: MeasuredVersion,
   suites: readonly string[],
 ): Hypothesis {
   return {
-    name: name ?? `${better} over ${than}`,
+    name: name ?? `${better} ${equivalent === undefined ? 'over' : 'level with'} ${than}`,
     better: measuredPolicy(better, usual),
     than: measuredPolicy(than, usual),
     by,
+    ...(equivalent === undefined ? {} : { within: equivalent.within }),
+    ...(detect === undefined ? {} : { detect }),
     on: on === undefined ? suites : typeof on === 'string' ? [on] : on,
   }
 }
@@ -243,7 +257,7 @@ function refuseUnmeasurable(read: YamlFile, statement: ExperimentStatement): voi
     if (!arms.some(({ arm }) => has(arm, suite)))
       wrongs.push({ path: ['measure', 'suites'], words: `names ${suite}: expected a suite of an arm` })
   for (const [at, claim] of hypotheses.entries())
-    wrongs.push(...unmeasurable(statement, claim, ['hypotheses', at]))
+    wrongs.push(...unmeasurable(statement, claim, ['hypotheses', at]), ...untestable(statement, claim, at))
   const smallest = smallestSignFlip(seeds.length)
   if (test === 'sign_flip' && hypotheses.length > 0 && smallest > level)
     wrongs.push({
@@ -285,6 +299,28 @@ function unmeasurable(
       },
     ]
   })
+}
+
+/** Differences that no result could show. */
+function untestable(
+  { measure = 'success' }: ExperimentStatement,
+  claim: Hypothesis,
+  at: number,
+): readonly Wrong[] {
+  const { by, within, detect } = claim
+  const path = ['hypotheses', at]
+  const wrongs: Wrong[] = []
+  if (within !== undefined && by !== 0)
+    wrongs.push({ path: [...path, 'by'], words: 'is stated beside `equivalent`: expected one of the two' })
+  const largest = Math.max(Math.abs(by), within ?? 0, Math.abs(detect ?? 0))
+  if (measures[measure].isShare && largest >= 1)
+    wrongs.push({
+      path: [...path, within === undefined ? 'by' : 'equivalent'],
+      words: `has a difference of ${largest}: expected a share below 1; 0.02 is 2 points of ${measure}`,
+    })
+  if (detect !== undefined && !isDetectable(claim, detect))
+    wrongs.push({ path: [...path, 'detect'], words: `is ${detect}: expected ${detectableWords(claim)}` })
+  return wrongs
 }
 
 /** The fields that two comparable suites share, as one text; undefined where the arm has no suite of that name. */

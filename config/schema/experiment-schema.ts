@@ -34,6 +34,26 @@ const hypothesisSchema = z.strictObject({
     .max(largestReward)
     .default(0)
     .describe('How much better, in the unit of the measure: of success 0.1 claims more than 10 points.'),
+  equivalent: z
+    .strictObject({
+      within: z
+        .number()
+        .positive()
+        .max(largestReward)
+        .describe(
+          'The largest difference, either way, in the unit of the measure: of success 0.02 is 2 points.',
+        ),
+    })
+    .optional()
+    .describe('Instead of `by`: that the two are level, and differ by less than that.'),
+  detect: z
+    .number()
+    .min(-largestReward)
+    .max(largestReward)
+    .optional()
+    .describe(
+      'The true difference, in the unit of the measure, that `perdure experiment plan` finds seeds for.',
+    ),
   on: z
     .union([suiteName, z.array(suiteName).min(1).max(64)])
     .optional()
@@ -64,6 +84,11 @@ const measureSchema = z.strictObject({
 export const experimentSchema = z.strictObject({
   name: name(31).describe('Name of the experiment; its runs are called NAME.ARM.SEED.'),
   question: text.max(500).optional().describe('The question of the experiment, in words.'),
+  pilot: text
+    .optional()
+    .describe(
+      'The experiment that `perdure experiment plan` takes spread and costs from: its name in the home, or the path from this file of its report, NAME.json as `--out` writes it. By default the experiment of this name.',
+    ),
   base: text.optional().describe('Configuration that all arms begin with: a path from the file.'),
   set: setSchema
     .default({})

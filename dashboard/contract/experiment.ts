@@ -1,8 +1,8 @@
 /** Experiments: what was stated before they ran, what their arms reached, and what that says of the claims. */
 
+import type { ClaimedDifference, Judgement, PairedTest, TestKind } from '../../learning/claims/hypothesis.ts'
 import type { MeasureName } from '../../learning/evaluation/measure.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
-import type { Judgement, PairedTest, TestKind } from '../../learning/statistics/hypothesis.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 
 export interface ExperimentsAnswer {
@@ -72,10 +72,9 @@ export interface ArmCurve {
 /** A claim of the statement, with its figures as far as its runs are done. */
 export interface ExperimentClaim
   extends Judgement,
+    ClaimedDifference,
     Pick<Partial<PairedTest>, 'difference' | 't' | 'bootstrap' | 'signFlip'> {
   readonly name: string
-  /** By how much better. */
-  readonly by: number
   readonly on: readonly string[]
   readonly better: string
   readonly than: string

@@ -69,15 +69,19 @@ export interface MeanEstimate extends Interval {
  * @example meanInterval([1, 2, 3]) // ≈ { mean: 2, low: -0.4841, high: 4.4841, … }
  */
 export function meanInterval(values: readonly number[], level = 0.95): MeanEstimate {
+  const { mean, standardError } = meanAndError(values)
+  const reach = standardError * studentQuantile(1 - (1 - level) / 2, values.length - 1)
+  return { mean, standardError, low: mean - reach, high: mean + reach }
+}
+
+function meanAndError(values: readonly number[]): Pick<MeanEstimate, 'mean' | 'standardError'> {
   const n = values.length
   if (n < 2) throw new RangeError(`the interval of ${n} values, expected at least two`)
   const mean = values.reduce((sum, value) => sum + value, 0) / n
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
   // Equal values differ from their mean by rounding alone.
   const isConstant = values.every((value) => value === values[0])
-  const standardError = isConstant ? 0 : Math.sqrt(squares / (n - 1) / n)
-  const reach = standardError * studentQuantile(1 - (1 - level) / 2, n - 1)
-  return { mean, standardError, low: mean - reach, high: mean + reach }
+  return { mean, standardError: isConstant ? 0 : Math.sqrt(squares / (n - 1) / n) }
 }
 
 /**
@@ -86,7 +90,7 @@ export function meanInterval(values: readonly number[], level = 0.95): MeanEstim
  * @throws RangeError
  */
 export function meanTest(values: readonly number[], expected: number): number {
-  const { mean, standardError } = meanInterval(values)
+  const { mean, standardError } = meanAndError(values)
   if (standardError === 0) return values[0] === expected ? 1 : 0
   return Math.min(1, 2 * studentTail(Math.abs(mean - expected) / standardError, values.length - 1))
 }

@@ -1,5 +1,6 @@
 /** An experiment: what its claims come to, what each arm reached on each suite, its curves and its runs. */
 import type { FunctionComponent } from 'preact'
+import { verdicts, verdictWords } from '../../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
 import { measures } from '../../../learning/evaluation/measure.ts'
 import {
@@ -131,9 +132,7 @@ const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim; isShare: boolean
         {isOpen ? (
           <span class="quiet">open: seeds {missing.join(', ')} are missing</span>
         ) : (
-          <span class={`badge ${verdict === 'shown' ? 'won' : verdict === 'contradicted' ? 'lost' : ''}`}>
-            {verdict}
-          </span>
+          <span class={`badge ${verdicts[verdict]}`}>{verdictWords(claim, isShare)}</span>
         )}
       </td>
     </>

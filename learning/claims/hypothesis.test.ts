@@ -81,12 +81,16 @@ describe('a hypothesis', () => {
     expect(test.difference).toBeCloseTo(0.4, 12)
     // s = 0.05, so t = 0.4·√3/0.05 = 13.86 with 2 degrees of freedom: p = 0.0052 by SciPy.
     expect(test.t?.p).toBeCloseTo(0.005168, 6)
-    expect(judgeFamily([test], { by: [0], kind: 't', level })).toMatchObject([{ verdict: 'shown' }])
+    expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
+      { verdict: 'shown' },
+    ])
   })
 
   it('of a larger difference than there is is contradicted', () => {
     const test = pairedTest(clear, { by: 0.8, seed: 1 })
-    expect(judgeFamily([test], { by: [0.8], kind: 't', level })).toMatchObject([{ verdict: 'contradicted' }])
+    expect(judgeFamily([test], { claims: [{ by: 0.8 }], kind: 't', level })).toMatchObject([
+      { verdict: 'contradicted' },
+    ])
   })
 
   // [HYPOTHESIS-2]
@@ -96,13 +100,15 @@ describe('a hypothesis', () => {
     expect(alone.t).toBeUndefined()
     expect(chance.t?.p).toBe(0)
     for (const test of [alone, chance])
-      expect(judgeFamily([test], { by: [0], kind: 't', level })).toMatchObject([{ verdict: 'not shown' }])
+      expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
+        { verdict: 'not shown' },
+      ])
   })
 
   it('is not shown by the signs of three seeds, whose smallest p is one quarter', () => {
     const test = pairedTest(clear, { by: 0, seed: 1 })
     expect(test.signFlip).toEqual({ p: 0.25, smallest: 0.25, exact: true })
-    expect(judgeFamily([test], { by: [0], kind: 'sign_flip', level })).toMatchObject([
+    expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 'sign_flip', level })).toMatchObject([
       { p: 0.25, verdict: 'not shown' },
     ])
   })
@@ -111,7 +117,7 @@ describe('a hypothesis', () => {
   it('that has no figure counts in the family all the same', () => {
     const test = pairedTest(clear, { by: 0, seed: 1 })
     const family = Array.from({ length: 11 }, (_, at) => (at === 0 ? test : undefined))
-    const judged = judgeFamily(family, { by: family.map(() => 0), kind: 't', level })
+    const judged = judgeFamily(family, { claims: family.map(() => ({ by: 0 })), kind: 't', level })
     // 11 · 0.0052 = 0.057
     expect(judged[0]).toMatchObject({ verdict: 'not shown' })
     expect(judged[0]?.adjusted).toBeCloseTo(11 * (test.t?.p ?? 0), 12)
@@ -131,6 +137,33 @@ describe('a hypothesis', () => {
       }),
       { numRuns: 30 },
     )
+  })
+})
+
+describe('a claim that two arms are level', () => {
+  /** Five seeds on 2000 instances, each with so many more won. */
+  const verdictOf = (within: number, ...won: readonly number[]) => {
+    const differences = suiteOf(...won.map((more) => gained(more, 2000)))
+    const [judged] = judgeFamily([pairedTest(differences, { by: 0, within, seed: 1 })], {
+      claims: [{ by: 0, within }],
+      kind: 't',
+      level,
+    })
+    return judged
+  }
+
+  // [HYPOTHESIS-2]
+  it('is shown where both intervals lie within the range, contradicted where they lie beyond, and else neither', () => {
+    // Differences of 0, 0.2, 0.4, 0.6 and 0.8 points: 0.4 ± 0.39, and 0.4 ± 0.33 by the bootstrap.
+    expect(verdictOf(0.02, 0, 4, 8, 12, 16)?.verdict).toBe('level')
+    expect(verdictOf(0.006, 0, 4, 8, 12, 16)?.verdict).toBe('not shown')
+    // 20 ± 0.4 points
+    expect(verdictOf(0.02, 392, 396, 400, 404, 408)?.verdict).toBe('contradicted')
+  })
+
+  it('has the larger p of two one-sided tests, doubled as those of other claims are', () => {
+    // s = 0.316 points, so t = (0.4 − 2)·√5/0.316 = −11.31 with 4 degrees of freedom; the other end is farther: p = 0.000347.
+    expect(verdictOf(0.02, 0, 4, 8, 12, 16)?.p).toBeCloseTo(0.000347, 5)
   })
 })
 
