@@ -159,7 +159,7 @@ test('the algorithm that the documents show is the example, and its derivative i
   })
   // The median of 0, 1 and 3 is 1, and four turns divide by two.
   const episodes = [episode(0, 1), episode(1, 1), episode(3, 4)]
-  expect(algorithm.advantagesOf([{ task: 'db', episodes }])).toEqual([[-1, 0, 1]])
+  expect(algorithm.advantagesOf([{ task: 'db', episodes }], { discount: 1 })).toEqual([[-1, 0, 1]])
   const token = { behaviourLogprob: -1, proximalLogprob: -1, startLogprob: -1, advantage: 2, stale: false }
   const settings = { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 }
   const [before, at, after] = [-1e-6, 0, 1e-6].map(

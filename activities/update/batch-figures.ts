@@ -169,8 +169,10 @@ function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
 
 /** A group as an algorithm compares it. @throws UnrewardedEpisode */
 export function batchGroup(task: string, played: readonly Trajectory[], rules: RewardRules): BatchGroup {
+  const instance = played[0]?.episode.instance
   return {
     task,
+    ...(instance === undefined ? {} : { instance }),
     rewards: played.map((trajectory) => rewardIn({ trajectory })),
     atLeast: rules.atLeast,
     actionTokens: played.map(actionTokensOf),

@@ -42,7 +42,9 @@ const stepGroupsSchema = z.strictObject({
     ),
   discount: probability
     .default(0.95)
-    .describe('Discount γ of what is paid later, in the return from a step.'),
+    .describe(
+      'Discount γ of what is paid later, in the return from a step; also of algorithms that compare turns.',
+    ),
 })
 
 const replaySchema = z.strictObject({
@@ -87,7 +89,7 @@ export const learningSchema = z.strictObject({
   algorithm: text
     .default('grpo')
     .describe(
-      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, or `imitation`, which has no policy loss and learns the action tokens of won episodes alone ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, or `imitation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
     ),
   negativeWeight: probability
     .default(1)
@@ -134,7 +136,7 @@ export const learningSchema = z.strictObject({
     .max(100)
     .default(0)
     .describe(
-      'Weight of the negative log-likelihood of what the agents read in the episodes of the batch, won or lost, beside the policy loss: what an action leads to is learnt too; 0: none.',
+      'Weight of the negative log-likelihood of what agents read, in won and lost episodes: what an action leads to is learnt too; 0: none.',
     ),
   ...liveLearning(),
   notCompletedPenalty: z

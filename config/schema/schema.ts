@@ -116,7 +116,7 @@ const rolloutSchema = z.strictObject({
     .max(16)
     .default(2)
     .describe(
-      'Groups that teach nothing, because all rewards are equal and no turn was better: others are played in their place, for one update at most this many times `groupsPerUpdate`. Then the update takes place with what there is. 0: such groups take places of a batch.',
+      'Groups that teach nothing are replaced by others, for one update at most this many times `groupsPerUpdate`; further ones, and all with 0, take places of a batch.',
     ),
   groupsInFlight: live('rollout.groupsInFlight'),
   temperature: positive(10).default(0.8).describe('Sampling temperature in training.'),
@@ -227,7 +227,7 @@ const warmStartSchema = z.strictObject({
   corrections: amount(9_999)
     .default(0)
     .describe(
-      'How many of the last parts correct the policy: it plays their episodes together with the expert, and what the expert says is imitated, so that the policy learns the way on from mistakes of its own (DAgger, arXiv 1011.0686). Where the expert of a task cannot join an episode, its demonstrations are as in the other parts.',
+      'How many of the last parts correct the policy: it plays their episodes with the expert, whose words are imitated, so that it learns the way on from its own mistakes (DAgger, arXiv 1011.0686). An expert that cannot join an episode demonstrates as in the other parts.',
     ),
 })
 

@@ -18,7 +18,10 @@ export interface Algorithm {
    * @param groups [groups] all groups that the update learns from
    * @returns [groups][group] as the groups and their episodes stand there
    */
-  readonly advantagesOf: (groups: readonly ComparedGroup[]) => readonly (readonly EpisodeAdvantage[])[]
+  readonly advantagesOf: (
+    groups: readonly ComparedGroup[],
+    settings: AdvantageSettings,
+  ) => readonly (readonly EpisodeAdvantage[])[]
   /** Whether turns have advantages of their own, so that a group of equal rewards may teach something; absent: they have none. */
   readonly comparesTurns?: boolean
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
@@ -26,6 +29,12 @@ export interface Algorithm {
   readonly loss: SequenceLoss
   /** Whether a step of the optimizer is left out, by what its minibatch shows; absent: all are taken. */
   readonly rejects?: (step: StepFigures) => boolean
+}
+
+/** The settings that a comparison may read. */
+export interface AdvantageSettings {
+  /** γ, what a reward counts one turn earlier: `learning.stepGroups.discount`. */
+  readonly discount: number
 }
 
 /** The figures of a minibatch: means over its action tokens. */
@@ -53,6 +62,8 @@ export interface SequenceLoss {
 /** Episodes of one instance, which are compared with one another. */
 export interface ComparedGroup {
   readonly task: string
+  /** Names the instance within its task; absent where it is not known. */
+  readonly instance?: string
   /** [group] */
   readonly episodes: readonly ComparedEpisode[]
 }

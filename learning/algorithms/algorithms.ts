@@ -14,9 +14,17 @@ import { gspo } from './gspo.ts'
 import { imitatesAlone, imitation } from './imitation.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
+import { critic } from './turns/critic.ts'
+import { gagpo } from './turns/gagpo.ts'
+import { graphGpo } from './turns/graph-gpo.ts'
+import { hgpo } from './turns/hgpo.ts'
 
 /** All algorithms by their names in the configuration. */
-export const algorithms = { grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, imitation }
+export const algorithms = {
+  ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo },
+  ...{ hgpo, graph_gpo: graphGpo, gagpo, critic },
+  imitation,
+}
 export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 

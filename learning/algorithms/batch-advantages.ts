@@ -16,6 +16,8 @@ import type { WeighedGroup } from './task-normalization.ts'
 /** A finished group, as the update sees it. */
 export interface BatchGroup {
   readonly task: string
+  /** Absent where it is not known. */
+  readonly instance?: string
   /** [group] */
   readonly rewards: readonly number[]
   /** [group] action tokens of each episode. */
@@ -59,7 +61,7 @@ export function batchAdvantages(
   { stepGroups }: { readonly stepGroups: StepGroupRules },
 ): BatchAdvantages {
   for (const { rewards } of groups) checkRewards(rewards)
-  const found = algorithm.advantagesOf(groups.map(comparedGroup))
+  const found = algorithm.advantagesOf(groups.map(comparedGroup), { discount: stepGroups.discount })
   return {
     groups: groups.map((group, index) => unitsOf(group, found[index] ?? [], stepGroups, algorithm)),
     normalizesBatch: algorithm.normalizesBatch === true,
@@ -67,9 +69,10 @@ export function batchAdvantages(
 }
 
 function comparedGroup({ task, rewards, atLeast = fullReward, ...group }: BatchGroup): ComparedGroup {
-  const { actionTokens, episodes } = group
+  const { actionTokens, episodes, instance } = group
   return {
     task,
+    ...(instance === undefined ? {} : { instance }),
     episodes: rewards.map((reward, sample) => {
       const { completed = true, keepsPay = true, steps = [], turnTokens = [] } = episodes?.[sample] ?? {}
       const turns = steps.map(({ state, paid }, turn) => ({

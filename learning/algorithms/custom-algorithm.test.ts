@@ -29,7 +29,7 @@ const losing = (value: unknown) => checked({ loss: { lossesOf: () => value as ne
 describe('a checked algorithm', () => {
   it('gives an episode, each of its turns or each of its action tokens an advantage', () => {
     const advantages = [[[[0.5, 0, 1], -0.5], 2]]
-    expect(giving(advantages).advantagesOf([group])).toEqual(advantages)
+    expect(giving(advantages).advantagesOf([group], { discount: 1 })).toEqual(advantages)
   })
 
   // [CUSTOM-ALGORITHM-2]
@@ -50,7 +50,7 @@ describe('a checked algorithm', () => {
       },
     })
     const before = structuredClone({ group, token, settings })
-    expect(own.advantagesOf([group])).toEqual([[1, 1]])
+    expect(own.advantagesOf([group], { discount: 1 })).toEqual([[1, 1]])
     expect(own.loss.lossesOf([token], settings)).toEqual([{ loss: 0, derivative: 0, clipped: false }])
     expect({ group, token, settings }).toEqual(before)
   })
@@ -67,7 +67,7 @@ describe('a checked algorithm', () => {
     [[[[1, Number.NaN], 0]], /the advantage NaN for episode 0 of group 0, of db, expected a finite number/],
     [[['1', 0]], /the advantage 1 for episode 0/],
   ])('refuses the advantages %j', (value, words) => {
-    expect(() => giving(value).advantagesOf([group])).toThrow(words)
+    expect(() => giving(value).advantagesOf([group], { discount: 1 })).toThrow(words)
   })
 
   // [CUSTOM-ALGORITHM-1]
@@ -160,8 +160,8 @@ describe('a batch with an algorithm of the user’s own', () => {
         // Steps are compared by their returns alone.
         episodes.map(({ reward, turns }) => (turns.length === 0 ? reward : turns.map(() => 0))),
       )
-    const tokens: Algorithm['advantagesOf'] = (groups) =>
-      groups[0]?.episodes[0]?.turns.length === 2 ? [[[[1, 2, 3, 4], 5], 6]] : own(groups)
+    const tokens: Algorithm['advantagesOf'] = (groups, settings) =>
+      groups[0]?.episodes[0]?.turns.length === 2 ? [[[[1, 2, 3, 4], 5], 6]] : own(groups, settings)
     expect(planned(tokens, [played([0, 0])]).groups[0]?.advantages).toEqual([[[1, 2, 3, 4], 5], [6]])
     // Both episodes begin in state a, with the returns 0 and 1.
     expect(planned(tokens, [played([0, 0])], 0.5).groups[0]?.advantages).toEqual([[[1, 2, 3, 4], 5], [6.5]])

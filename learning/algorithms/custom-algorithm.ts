@@ -25,7 +25,8 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
   const { loss } = own
   return {
     name: own.name,
-    advantagesOf: (groups) => run(() => checkedAdvantages(own.advantagesOf(structuredClone(groups)), groups)),
+    advantagesOf: (groups, settings) =>
+      run(() => checkedAdvantages(own.advantagesOf(structuredClone(groups), { ...settings }), groups)),
     normalizesBatch: own.normalizesBatch === true,
     loss: lossName(loss) === undefined ? checkedLoss(loss, run) : loss,
     ...(own.rejects === undefined

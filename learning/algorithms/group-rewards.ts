@@ -7,7 +7,7 @@
  */
 
 import { fullReward, isSuccess } from '../evaluation/reward.ts'
-import type { Algorithm } from './algorithm.ts'
+import type { AdvantageSettings, Algorithm } from './algorithm.ts'
 
 /** Keeps the quotient finite where rewards barely differ; the published value. */
 export const deviationFloor = 1e-6
@@ -37,6 +37,7 @@ export function byReward(
 export function groupAdvantages(
   rewards: readonly number[],
   { advantagesOf }: Pick<Algorithm, 'advantagesOf'>,
+  settings: AdvantageSettings = { discount: 1 },
 ): readonly number[] {
   checkRewards(rewards)
   const rest = { completed: true, keepsPay: true, actionTokens: 0, turns: [] }
@@ -45,7 +46,7 @@ export function groupAdvantages(
     reward,
     success: isSuccess(reward, { atLeast: fullReward }),
   }))
-  const [advantages = []] = advantagesOf([{ task: '', episodes }])
+  const [advantages = []] = advantagesOf([{ task: '', episodes }], settings)
   return advantages.map((advantage) => {
     if (typeof advantage === 'number') return advantage
     throw new RangeError('a list of advantages, expected one number where rewards alone are compared')

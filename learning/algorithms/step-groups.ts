@@ -73,6 +73,7 @@ export function stepAdvantages(
     const advantages = groupAdvantages(
       members.map(([episode, step]) => returns[episode]?.[step] ?? 0),
       algorithm,
+      { discount },
     )
     for (const [place, [episode, step]] of members.entries()) {
       const own = found[episode]
