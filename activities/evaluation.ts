@@ -7,10 +7,11 @@
  * - Figures are added up in the order of samples, not in which they end: the same episodes give the same bytes.
  */
 
+import type { RunConfig } from '../config/schema/schema.ts'
 import type { EvaluationSummary } from '../contract/messages.ts'
 import { type EvaluationId, type RunId, seedOfWork } from '../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
-import { measureFigures } from '../learning/evaluation/measure.ts'
+import { type DeclaredMetrics, measureFigures } from '../learning/evaluation/measure.ts'
 import type { Outcome } from '../learning/evaluation/outcome.ts'
 import { suiteStatistics } from '../learning/evaluation/suite-statistics.ts'
 import { clock } from '../machine/services/clock.ts'
@@ -102,9 +103,11 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
         )
       await requireSealed(store, id, known)
       const seed = seedOfWork(config.seed, id, 'intervals')
-      const found = statisticsOf(episodes, { planned, samples, seed })
+      const judged = judgementOf(config, suite)
+      const found = statisticsOf(episodes, { planned, samples, seed, metrics: judged.metrics })
       const meanReward = found.measures?.reward.value ?? 0
-      const figures: EvaluationFigures = { meanReward, samples, ...found }
+      const judgedBy = judged.of === 'success' ? {} : { judgedBy: judged.of }
+      const figures: EvaluationFigures = { meanReward, samples, ...judgedBy, ...found }
       await store.evaluations.complete(id, {
         success,
         n,
@@ -158,6 +161,13 @@ export function createEvaluationActivities({ store, runs }: Dependencies) {
   })
 }
 
+/** The measure of a suite, and the metrics of its task. @param name with a number of episodes of its own, too */
+function judgementOf({ tasks, evaluation }: RunConfig, name: string) {
+  const suite = evaluation.suites.find((each) => each.name === name.split('-', 1)[0])
+  const task = tasks.find((each) => each.task === suite?.task)
+  return { of: suite?.measure.of ?? 'success', metrics: task?.metrics ?? {} }
+}
+
 /** Samples without a reward, by the outcome of the last attempt. */
 function lostIn(episodes: readonly StoredEpisode[], planned: number): LostEpisodes {
   const lost: Partial<Record<Outcome, number>> = {}
@@ -173,7 +183,17 @@ function lostIn(episodes: readonly StoredEpisode[], planned: number): LostEpisod
 /** Figures of a suite from its episodes; none where no episode ended with a reward. */
 function statisticsOf(
   episodes: readonly StoredEpisode[],
-  { planned, samples, seed }: { readonly planned: number; readonly samples: number; readonly seed: number },
+  {
+    planned,
+    samples,
+    seed,
+    metrics,
+  }: {
+    readonly planned: number
+    readonly samples: number
+    readonly seed: number
+    readonly metrics: DeclaredMetrics
+  },
 ): SuiteFigures {
   const played = samplesOf(episodes, { to: planned }).flatMap(({ result }) => result ?? [])
   if (played.length === 0) return {}
@@ -189,7 +209,7 @@ function statisticsOf(
   return {
     instances: instances.length,
     interval: { low, high },
-    measures: measureFigures(instances, seed),
+    measures: measureFigures(instances, seed, metrics),
     ...(values.length === 0 ? {} : { passAt: Object.fromEntries(values), passAtIntervals: passAt }),
   }
 }

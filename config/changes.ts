@@ -40,6 +40,10 @@ const rules: Readonly<Record<string, { readonly until: Until; readonly because: 
     until: 'never',
     because: 'what was learnt and counted so far belongs to the tasks as they are',
   },
+  'evaluation.suites.N.measure': {
+    until: 'never',
+    because: 'its evaluations are judged by it',
+  },
   policy: { until: 'warm', because: 'the policy has its shape, its tokenizer and its first weights' },
   warmStart: { until: 'warm', because: 'the warm start is over' },
 }

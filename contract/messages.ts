@@ -18,6 +18,7 @@ import type {
   RunId,
 } from '../identity/identity.ts'
 import type { LostEpisodes } from '../learning/evaluation/evaluation-completeness.ts'
+import type { JudgedFigure } from '../learning/evaluation/judgement.ts'
 import type { Outcome } from '../learning/evaluation/outcome.ts'
 import type { CrossPolicyRule } from '../learning/rollout/cross-policy.ts'
 import type { Standstill } from '../learning/run/learning-signal.ts'
@@ -167,6 +168,8 @@ export interface EvaluationSummary {
   readonly version: number
   /** Share of episodes that reached full reward, in [0, 1]. */
   readonly success: number
+  /** The suite's measure, where it is another than success. */
+  readonly measured?: JudgedFigure | undefined
   /** Episodes that ended with a reward. */
   readonly n: number
   /** Episodes that were to be played. */

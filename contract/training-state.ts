@@ -237,7 +237,10 @@ export function keptEvaluations({
   }
   return evaluations
     .filter((each) => kept.has(each))
-    .map(({ suite, version, success, n, planned }) => ({ suite, version, success, n, planned }))
+    .map(({ suite, version, success, measured, n, planned }) => ({
+      ...{ suite, version, success, n, planned },
+      ...(measured === undefined ? {} : { measured }),
+    }))
 }
 
 /** A run as the store has it. */

@@ -104,7 +104,8 @@ export function evaluationMetrics({
 }: StoredEvaluation): EvaluationMetrics | undefined {
   if (result === undefined) return undefined
   const { success, n, planned, lost, ended } = result
-  const { meanReward, samples, interval, passAt } = result.statistics as unknown as EvaluationFigures
+  const { meanReward, samples, interval, passAt, judgedBy, measures } =
+    result.statistics as unknown as EvaluationFigures
   return {
     evaluation: withinRun(id),
     version,
@@ -117,6 +118,8 @@ export function evaluationMetrics({
     mean_reward: meanReward,
     ...interval,
     ...(passAt === undefined ? {} : { pass_at: passAt }),
+    ...(judgedBy === undefined ? {} : { judged_by: judgedBy }),
+    ...(measures === undefined ? {} : { measures }),
     time: new Date(ended).toISOString(),
   }
 }

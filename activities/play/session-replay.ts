@@ -14,7 +14,7 @@ import { clock } from '../../machine/services/clock.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Store } from '../../storage/store.ts'
 import type { StoredAction } from '../../storage/trajectories/actions.ts'
-import { type StoredObservation, stateKey } from '../../storage/trajectories/observations.ts'
+import { metricsKey, type StoredObservation, stateKey } from '../../storage/trajectories/observations.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
 import { timed, unlessCancelled } from './call-in-progress.ts'
@@ -152,7 +152,7 @@ export async function actionAt(store: Store, episode: EpisodeId, turn: number): 
 
 /** The observation of the session's turn; the tools go with it when the agent has not seen them. */
 export function observationOf(episode: EpisodeId, session: LiveSession, step: StepResult): StoredObservation {
-  const { messages, reward, done, outcome, invalid, state } = step
+  const { messages, reward, done, outcome, invalid, state, metrics } = step
   const { tools } = session.environment
   const seen = JSON.stringify(tools)
   const changed = seen !== session.seenTools
@@ -167,6 +167,7 @@ export function observationOf(episode: EpisodeId, session: LiveSession, step: St
       ...step.info,
       ...(invalid === true ? { invalid } : {}),
       ...(state === undefined ? {} : { [stateKey]: state }),
+      ...(metrics === undefined ? {} : { [metricsKey]: metrics }),
     },
     ...(outcome === undefined ? {} : { outcome }),
     ...(changed ? { tools } : {}),

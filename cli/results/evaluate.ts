@@ -9,7 +9,7 @@
 import { Command } from 'commander'
 import type { MeasuredSuite } from '../../client/run/evaluations.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
-import { measureNames, measures } from '../../learning/evaluation/measure.ts'
+import { judgedFigure, judgedWords } from '../../learning/evaluation/judgement.ts'
 import { wilsonInterval } from '../../learning/statistics/interval.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { shareWithInterval } from '../runs/live-view.ts'
@@ -24,7 +24,6 @@ import {
   runVersion,
 } from '../terminal/options.ts'
 import { openTerminal, type Terminal } from '../terminal/terminal.ts'
-import { estimateWords } from '../terminal/wording.ts'
 
 interface EvaluateOptions extends ReportOptions {
   readonly suite?: string
@@ -70,9 +69,10 @@ async function evaluate(asked: RunVersion, options: EvaluateOptions): Promise<vo
     (session) => session.evaluate(run, { version, suite, episodes, samples }),
     (summary) => {
       const { success, n, passAt = {} } = summary
+      const judged = summary.measured === undefined ? '' : `, judged by ${judgedWords(summary.measured)}`
       const interval = summary.interval ?? wilsonInterval(Math.round(success * n), n)
       terminal.report({ run, ...summary, interval }, [
-        `${run}@${summary.version} on ${summary.suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed`,
+        `${run}@${summary.version} on ${summary.suite}: ${shareWithInterval(success, n, interval)} of ${n} episodes succeed${judged}`,
         ...measureWords(summary),
         ...lossWords(summary),
         ...Object.entries(passAt).map(([k, value]) => `pass@${k}  ${percent(value)}`),
@@ -102,10 +102,8 @@ async function askLiveRun(
 /** @example ['mean reward 1.88 (1.85 to 1.91), turns 3.2 (3.0 to 3.4), tokens 41 (39 to 43)'] */
 function measureWords({ measures: found }: MeasuredSuite): readonly string[] {
   if (found === undefined) return []
-  const words = measureNames.flatMap((name) =>
-    name === 'success' ? [] : [`${measures[name].words} ${estimateWords(found[name])}`],
-  )
-  return [words.join(', ')]
+  const words = Object.keys(found).flatMap((of) => judgedFigure(of, found) ?? [])
+  return [words.map(judgedWords).join(', ')]
 }
 
 /** The lost episodes and the consequence; empty when none was lost. */

@@ -32,6 +32,7 @@ const sides = { run: runId('demo'), planned: 80 }
 const course: readonly SuiteComparison[] = [
   {
     suite: 'held_out',
+    measure: { of: 'success', words: 'success', better: 'higher', isShare: true },
     before: { ...sides, version: 0, success: 0.6, n: 80 },
     after: { ...sides, version: 60, success: 0.8, n: 70 },
     instances: 70,

@@ -7,12 +7,14 @@
  */
 
 import type { SuiteComparison } from '../../client/experiment/comparison.ts'
-import type { RunProgress } from '../../client/session/training-session.ts'
+import type { EvaluationSummary, RunProgress } from '../../client/session/training-session.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
+import { judgedWords } from '../../learning/evaluation/judgement.ts'
 import { isUntrained, type LearningCourse, standstillWords } from '../../learning/run/learning-signal.ts'
+import type { Interval } from '../../learning/statistics/interval.ts'
 import { commandName, homeFlag } from '../../machine/processes/typed-command.ts'
 import { type Fact, factLines, Table } from '../terminal/table.ts'
-import { count, duration, inLines, points, pointsBetween } from '../terminal/wording.ts'
+import { count, differenceWords, duration, inLines, points, pointsBetween } from '../terminal/wording.ts'
 import { bySuite, shareWithInterval } from './live-view.ts'
 
 /** Columns of the narrowest usual terminal. */
@@ -39,36 +41,53 @@ function versionWords({ version }: { readonly version: number }): string {
 }
 
 function successTable({ evaluations, experts = [] }: Measured, colours: boolean): Table {
+  const isJudged = evaluations.some(({ measured }) => measured !== undefined)
+  const judged = ({ measured }: Partial<EvaluationSummary>) =>
+    isJudged ? [measured === undefined ? '' : judgedWords(measured)] : []
   const rows = [...bySuite(evaluations)].flatMap(([suite, ordered]) => {
     const [first] = ordered
     const last = ordered.at(-1)
     const policies = (first === last ? [first] : [first, last]).flatMap((shown) =>
       shown === undefined
         ? []
-        : [[suite, episodeCountWords(shown), versionWords(shown), shareWithInterval(shown.success, shown.n)]],
+        : [
+            [
+              suite,
+              episodeCountWords(shown),
+              versionWords(shown),
+              shareWithInterval(shown.success, shown.n),
+              ...judged(shown),
+            ],
+          ],
     )
     const expert = experts.find((each) => each.suite === suite)
     if (expert === undefined) return policies
     const { n, success } = expert
-    return [...policies, [suite, count(n), 'the expert', shareWithInterval(success, n)]]
+    return [...policies, [suite, count(n), 'the expert', shareWithInterval(success, n), ...judged({})]]
   })
   return new Table({
-    head: ['suite', 'episodes', 'checkpoint', 'success (95 %)'],
-    aligns: ['left', 'right', 'left', 'right'],
+    head: ['suite', 'episodes', 'checkpoint', 'success (95 %)', ...(isJudged ? ['judged by (95 %)'] : [])],
+    aligns: ['left', 'right', 'left', 'right', ...(isJudged ? (['right'] as const) : [])],
     rows,
     colours,
   })
 }
 
-/** One line a suite: how far its success moved, with the 95 % interval of the difference. */
+/** One line a suite: how far its measure moved, with the 95 % interval of the difference. */
 function differences(course: readonly SuiteComparison[]): readonly string[] {
-  return course.flatMap(({ suite, before, after, paired, unpaired }) => {
+  return course.flatMap(({ suite, measure, before, after, paired, unpaired }) => {
     const found = paired ?? unpaired
     if (found === undefined) return []
-    return [
-      `${suite}: ${points(found.difference)} points (${pointsBetween(found)}) from ${versionWords(before)} to ${versionWords(after)}`,
-    ]
+    return [`${suite}: ${movedWords(measure, found)} from ${versionWords(before)} to ${versionWords(after)}`]
   })
+}
+
+function movedWords(
+  { isShare, words, unit }: SuiteComparison['measure'],
+  found: Interval & { readonly difference: number },
+): string {
+  if (isShare) return `${points(found.difference)} points (${pointsBetween(found)})`
+  return `${words} ${[differenceWords(found, false), unit].filter(Boolean).join(' ')}`
 }
 
 const purposes = {

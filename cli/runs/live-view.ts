@@ -9,6 +9,7 @@
 import { styleText } from 'node:util'
 import type { EvaluationSummary, RunPhase, RunProgress } from '../../client/session/training-session.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { judgedWords } from '../../learning/evaluation/judgement.ts'
 import { failingWords, leftOutWords } from '../../learning/run/failing-words.ts'
 import { standstillLine, standstillWords } from '../../learning/run/learning-signal.ts'
 import { type Interval, wilsonInterval } from '../../learning/statistics/interval.ts'
@@ -83,14 +84,18 @@ export function shareWithInterval(success: number, n: number, interval?: Interva
   return `${percent(success)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`
 }
 
-/** The result of an evaluation with its interval, and its lost episodes, if any. */
-export function findingWords({ success, n, planned, interval }: Finding): string {
+/** The result of an evaluation with its interval, that of the suite's measure, and its lost episodes, if any. */
+export function findingWords({ n, planned, ...found }: Finding): string {
   const loss = n < planned ? `, ${episodeCountWords({ n, planned })}` : ''
-  return `${shareWithInterval(success, n, interval)}${loss}`
+  return `${withMeasure(shareWithInterval(found.success, n, found.interval), found)}${loss}`
 }
 
-type Finding = Pick<EvaluationSummary, 'success' | 'n' | 'interval'> & {
+type Finding = Pick<EvaluationSummary, 'success' | 'n' | 'interval' | 'measured'> & {
   readonly planned: number
+}
+
+function withMeasure(words: string, { measured }: Pick<EvaluationSummary, 'measured'>): string {
+  return measured === undefined ? words : `${words}, ${judgedWords(measured)}`
 }
 
 function bar(done: number, total: number, width: number): readonly Segment[] {
@@ -159,7 +164,7 @@ function evaluationLines(progress: RunProgress): readonly Line[] {
       bold(
         at === 0 || at === shown.length - 1 || !isComplete(found)
           ? findingWords(found)
-          : percent(found.success),
+          : withMeasure(percent(found.success), found),
       ),
     ])
     return labelled(index === 0 ? 'evaluated' : '', plain(`${suite}  `), ...texts.flat())
@@ -290,13 +295,17 @@ function happened(before: RunProgress | undefined, after: RunProgress): readonly
   // The line of each update says how long the standstill lasts; the advice is printed once for each cause.
   if (after.nothingLearnt !== undefined && after.nothingLearnt.cause !== before.nothingLearnt?.cause)
     events.push(standstillWords(after.nothingLearnt))
-  for (const { suite, version, success, n, planned } of after.evaluations) {
+  for (const found of after.evaluations) {
+    const { suite, version, success, n, planned } = found
     const known = before.evaluations.some(
       (each) => each.suite === suite && each.version === version && each.n === n,
     )
     if (!known)
       events.push(
-        `evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${episodeCountWords({ n, planned })}`,
+        withMeasure(
+          `evaluated ${suite} at v${version}: ${shareWithInterval(success, n)} of ${episodeCountWords({ n, planned })}`,
+          found,
+        ),
       )
   }
   for (const { suite, version, reason } of after.failedEvaluations ?? []) {

@@ -10,7 +10,6 @@ export {
   count,
   differenceWords,
   duration,
-  estimateWords,
   points,
   pointsBetween,
 } from '../../learning/statistics/figures.ts'

@@ -105,3 +105,19 @@ describe('a warm start', () => {
     expect(notices).toEqual(['played: no expert, so the demonstrations come from the other tasks alone'])
   })
 })
+
+it('a suite is measured by a metric that its task declares, and the configuration of the run has how it is read', async () => {
+  const score = { better: 'higher', unit: 'points' } as const
+  const own = [{ ...definition, metrics: { score } }, played]
+  const measuredBy = (task: string, of: string) =>
+    resolveConfig({
+      tasks: [{ task: 'played' }, { task: 'echo' }],
+      evaluation: { suites: [{ task, measure: { of } }] },
+    })
+  const { config } = await checkTasks(measuredBy('echo', 'score'), { home, own })
+  expect(config.tasks.map(({ metrics }) => metrics)).toEqual([{}, { score }])
+  await expect(checkTasks(measuredBy('echo', 'points'), { home, own })).rejects.toThrow(
+    '`evaluation.suites.0.measure.of` is "points": expected success, reward, turns, tokens, or a metric that echo declares: score',
+  )
+  await expect(checkTasks(measuredBy('played', 'score'), { home, own })).rejects.toThrow('it declares none')
+})

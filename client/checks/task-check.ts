@@ -17,6 +17,7 @@ import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../e
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { loadEnvironment } from '../../envs/external/loading.ts'
 import { environments } from '../../envs/registry.ts'
+import { measureNames, measureOf } from '../../learning/evaluation/measure.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
@@ -78,7 +79,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
     try {
       if (setUp) await prepare(index, task, opened)
       for (const warning of opened.warnings ?? []) notices.push(`${task.task}: ${warning}`)
-      checked = withSplits(checked, index, task, opened.splits)
+      checked = withMetrics(withSplits(checked, index, task, opened.splits), index, definition)
       // Without the setting-up a session could not be had.
       if (setUp || opened.prepare === undefined) await checkReset(checked, index, opened, notices)
       // Those of Perdure pay at the end alone.
@@ -210,6 +211,25 @@ function withSplits(
   )
   const tasks = config.tasks.with(index, { ...task, split })
   return { ...config, tasks, evaluation: { ...config.evaluation, suites } }
+}
+
+/** The configuration with the metrics that the environment declares. @throws ConfigFault a suite that measures another one */
+function withMetrics(
+  config: RunConfig,
+  index: number,
+  { name, metrics = {} }: EnvironmentDefinition,
+): RunConfig {
+  const { tasks, evaluation } = config
+  for (const [at, { task, measure }] of evaluation.suites.entries()) {
+    if (task !== tasks[index]?.task || measureOf(measure.of, metrics) !== undefined) continue
+    const own = Object.keys(metrics).join(', ')
+    throw badValue(
+      `evaluation.suites.${at}.measure.of`,
+      measure.of,
+      `${measureNames.join(', ')}, or a metric that ${name} declares: ${own || 'it declares none'}`,
+    )
+  }
+  return { ...config, tasks: tasks.map((task, at) => (at === index ? { ...task, metrics } : task)) }
 }
 
 /** Sets up what the task needs on this machine, or says why that cannot be. */

@@ -110,6 +110,8 @@ it('by the measure that is asked for, in whose direction an instance is better',
   expect(found?.paired).toEqual({ difference: -3, low: -3, high: -3, better: 2, worse: 0 })
   const [byReward] = await compareOnSuites(store, { run: long }, { run: short }, 'reward')
   expect(byReward?.paired).toMatchObject({ difference: -0.5, better: 0, worse: 1 })
+  expect(byReward?.measure).toEqual({ of: 'reward', words: 'mean reward', better: 'higher', isShare: false })
+  expect(await compareOnSuites(store, { run: long }, { run: short }, 'score')).toEqual([])
 })
 
 it('the course of a run is the difference that a comparison of its first and its last complete version gives', async () => {

@@ -11,7 +11,8 @@ import { inSuiteOrder } from '../../config/suite-order.ts'
 import { type RunId, seedOf } from '../../identity/identity.ts'
 import { newestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
-import { type Estimate, type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import { type JudgedFigure, judgedFigure } from '../../learning/evaluation/judgement.ts'
+import { type Measure, measureIn } from '../../learning/evaluation/measure.ts'
 import { isRewarded } from '../../learning/evaluation/outcome.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import {
@@ -40,28 +41,33 @@ export interface SideFindings {
   /** 95 % interval of the success, where instances have several samples; else it follows from n. */
   readonly interval?: Interval
   /** The measure, where it is another than success and the result has it. */
-  readonly measured?: Estimate
+  readonly measured?: JudgedFigure | undefined
 }
 
 export interface SuiteComparison extends SuccessDifference {
   readonly suite: string
+  /** The measure whose difference it is. */
+  readonly measure: { readonly of: string } & Pick<Measure, 'words' | 'better' | 'isShare' | 'unit'>
   readonly before: SideFindings
   readonly after: SideFindings
 }
 
-/** The suites that both were measured on, in the order of the first one's configuration. */
+/**
+ * The suites that both were measured on, in the order of the first one's configuration.
+ * @param measure that suite's own by default; a suite without it is left out
+ */
 export async function compareOnSuites(
   store: Store,
   before: Side,
   after: Side,
-  measure: MeasureName = 'success',
+  measure?: string,
 ): Promise<readonly SuiteComparison[]> {
   const [first, second] = [await newestBySuite(store, before), await newestBySuite(store, after)]
   const comparisons: SuiteComparison[] = []
   const config = (await store.runs.get(before.run))?.config
   for (const one of inSuiteOrder(config, [...first.values()])) {
     const other = second.get(one.suite)
-    if (other !== undefined) comparisons.push(await compareOn(store, one.suite, [one, other], measure))
+    if (other !== undefined) comparisons.push(...(await compareOn(store, one.suite, [one, other], measure)))
   }
   return comparisons
 }
@@ -73,7 +79,7 @@ export async function compareFirstToLast(store: Store, run: RunId): Promise<read
     const complete = all.filter(({ result }) => isComplete(result)).toSorted((a, b) => a.version - b.version)
     const [first, last] = [complete[0], complete.at(-1)]
     if (first !== undefined && last !== undefined && first !== last)
-      comparisons.push(await compareOn(store, suite, [first, last], 'success'))
+      comparisons.push(...(await compareOn(store, suite, [first, last])))
   }
   return inSuiteOrder((await store.runs.get(run))?.config, comparisons)
 }
@@ -107,22 +113,40 @@ async function compareOn(
   store: Store,
   suite: string,
   [before, after]: readonly [Measured, Measured],
-  measure: MeasureName,
-): Promise<SuiteComparison> {
+  asked?: string,
+): Promise<readonly SuiteComparison[]> {
+  const of = asked ?? commonMeasure(before, after)
+  const measure = measureIn(of, figuresOf(after).measures)
+  if (measure === undefined) return []
+  const { words, better, isShare, unit } = measure
   const first = await valuesOf(store, before, measure)
   const second = await valuesOf(store, after, measure)
-  return {
-    suite,
-    before: findingsOf(before, measure),
-    after: findingsOf(after, measure),
-    ...successDifference(first, second, seedOf(0, 'comparison', suite), measures[measure]),
-  }
+  return [
+    {
+      suite,
+      measure: { of, words, better, isShare, ...(unit === undefined ? {} : { unit }) },
+      before: findingsOf(before, of),
+      after: findingsOf(after, of),
+      ...successDifference(first, second, seedOf(0, 'comparison', suite), measure),
+    },
+  ]
 }
 
-function findingsOf({ run, version, result }: Measured, measure: MeasureName): SideFindings {
-  const { success, n, planned, statistics } = result
-  const { interval, passAt, measures: figures }: SuiteFigures = statistics
-  const measured = measure === 'success' ? undefined : figures?.[measure]
+/** The measure that the suite has in both runs. */
+function commonMeasure(before: Measured, after: Measured): string {
+  const [one = 'success', other = 'success'] = [before, after].map((each) => figuresOf(each).judgedBy)
+  return one === other ? one : 'success'
+}
+
+function figuresOf({ result }: Measured): SuiteFigures {
+  return result.statistics
+}
+
+function findingsOf(side: Measured, measure: string): SideFindings {
+  const { run, version, result } = side
+  const { success, n, planned } = result
+  const { interval, passAt, measures: figures } = figuresOf(side)
+  const measured = judgedFigure(measure, figures)
   return {
     ...{ run, version, success, n, planned },
     ...(passAt === undefined || interval === undefined ? {} : { interval }),
@@ -134,14 +158,16 @@ function findingsOf({ run, version, result }: Measured, measure: MeasureName): S
 export async function valuesOf(
   store: Store,
   { id }: Pick<StoredEvaluation, 'id'>,
-  measure: MeasureName,
+  measure: Pick<Measure, 'of'>,
 ): Promise<Shares> {
   const found = new Map<string, { sum: number; of: number }>()
   for (const { task, instance, seal } of await store.episodes.list(id)) {
     if (seal === undefined || !isRewarded(seal.outcome)) continue
+    const value = measure.of(seal)
+    if (value === undefined) continue
     const key = `${task} ${instance}`
     const { sum, of } = found.get(key) ?? { sum: 0, of: 0 }
-    found.set(key, { sum: sum + measures[measure].of(seal), of: of + 1 })
+    found.set(key, { sum: sum + value, of: of + 1 })
   }
   return new Map([...found].map(([key, { sum, of }]) => [key, sum / of]))
 }

@@ -11,6 +11,8 @@ import type { ExperimentRun } from '../../contract/messages.ts'
 import type { RunId } from '../../identity/identity.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
+import { type Judged, judgedFigure } from '../../learning/evaluation/judgement.ts'
+import { measures } from '../../learning/evaluation/measure.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { clock } from '../../machine/services/clock.ts'
@@ -21,12 +23,11 @@ import { valuesOf } from './comparison.ts'
 import { runsOf } from './experiments.ts'
 
 /** A version on a suite. */
-export interface ReportedFigure {
+export interface ReportedFigure extends Judged {
   readonly suite: string
   readonly version: number
   /** The mean of the experiment's measure. */
   readonly value: number
-  readonly success: number
   readonly n: number
   /** Episodes that were to be played. */
   readonly planned: number
@@ -100,10 +101,17 @@ async function measureRun(
     figures: evaluations.flatMap(({ id, suite, version, result }) => {
       if (result === undefined || !suites.includes(suite)) return []
       const { success, n, planned, statistics } = result
-      const { measures }: SuiteFigures = statistics
-      const value = measure === 'success' ? success : measures?.[measure].value
+      const { measures: figures, judgedBy = 'success' }: SuiteFigures = statistics
+      const value = measure === 'success' ? success : figures?.[measure].value
       if (value === undefined) return []
-      return [{ suite, version, value, success, n, planned, shares: () => valuesOf(store, { id }, measure) }]
+      const measured = judgedFigure(judgedBy, figures)
+      return [
+        {
+          ...{ suite, version, value, success, n, planned },
+          ...(measured === undefined ? {} : { measured }),
+          shares: () => valuesOf(store, { id }, measures[measure]),
+        },
+      ]
     }),
     experts: await store.experts.list(run),
     cost: {

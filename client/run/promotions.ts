@@ -9,6 +9,7 @@
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { type Promotion, readPromotion, writePromotion } from '../../policy/checkpoints/promotion.ts'
+import type { EvaluationFindings } from '../../storage/records/evaluations.ts'
 import { suiteOf } from './good-version.ts'
 import type { SessionParts } from './run-calls.ts'
 import { SessionFault } from './session-fault.ts'
@@ -52,9 +53,7 @@ export function createRunPromotions(parts: SessionParts): RunPromotions {
         version,
         time: new Date(time).toISOString(),
         by,
-        ...(evidence === undefined
-          ? {}
-          : { evaluation: { suite, success: evidence.success, n: evidence.n, planned: evidence.planned } }),
+        ...(evidence === undefined ? {} : { evaluation: evidenceOf(evidence) }),
       }
       await writePromotion(checkpointsDir, promotion)
       const current = (await store.runs.version(id)) ?? version
@@ -71,4 +70,8 @@ export function createRunPromotions(parts: SessionParts): RunPromotions {
       return promotion
     },
   }
+}
+
+function evidenceOf({ suite, success, measured, n, planned }: EvaluationFindings): Promotion['evaluation'] {
+  return { suite, success, ...(measured === undefined ? {} : { measured }), n, planned }
 }

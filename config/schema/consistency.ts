@@ -6,7 +6,9 @@
  * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
 import { imitatesAlone } from '../../learning/algorithms/imitation.ts'
+import { dropBounds } from '../../learning/evaluation/gate.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
+import { boundsInWords, isWithin } from '../../learning/run/bounds.ts'
 import { engineNames, hasServers } from './engine-name.ts'
 import type { RunConfig } from './schema.ts'
 
@@ -180,15 +182,15 @@ function ofSuites({ tasks, evaluation: { suites } }: RunConfig): Contradiction[]
 
 function ofGates({ evaluation: { suites, gates } }: RunConfig): Contradiction[] {
   const names = suites.map(({ name }) => name)
-  return gates.flatMap(({ suite }, index) =>
-    names.includes(suite)
-      ? []
-      : [
-          {
-            path: ['evaluation', 'gates', index, 'suite'],
-            value: suite,
-            message: `a suite that \`evaluation.suites\` lists: ${names.join(', ') || 'none'}`,
-          },
-        ],
-  )
+  return gates.flatMap(({ suite, drop }, index): Contradiction[] => {
+    const judged = suites.find(({ name }) => name === suite)
+    const path = ['evaluation', 'gates', index]
+    if (judged === undefined) {
+      const message = `a suite that \`evaluation.suites\` lists: ${names.join(', ') || 'none'}`
+      return [{ path: [...path, 'suite'], value: suite, message }]
+    }
+    const bounds = dropBounds(judged.measure.of)
+    if (isWithin(bounds, drop)) return []
+    return [{ path: [...path, 'drop'], value: drop, message: boundsInWords(bounds) }]
+  })
 }

@@ -9,6 +9,7 @@
  * - Fields that must fit each other are checked together, and the complaint names one of them.
  */
 import { z } from 'zod'
+import { longestUnit, metricName } from '../../learning/evaluation/measure.ts'
 import { fullReward, largestReward, notCompletedRules } from '../../learning/evaluation/reward.ts'
 import { adapterTargets } from '../../learning/loss/adapter-targets.ts'
 import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
@@ -30,6 +31,12 @@ const successSchema = z.strictObject({
     .max(largestReward)
     .optional()
     .describe('Reward from which on a demonstration is imitated; `atLeast` by default.'),
+})
+
+const metricSchema = z.strictObject({
+  better: z.enum(['higher', 'lower']),
+  unit: text.max(longestUnit).optional(),
+  otherwise: z.number().optional(),
 })
 
 const taskSchema = z.strictObject({
@@ -59,6 +66,10 @@ const taskSchema = z.strictObject({
     .describe(
       'Reward of an episode that did not complete, at a limit of turns, say: `penalty` is `learning.notCompletedPenalty`, whatever it was paid; `keep` is what it was paid; `add` is both together.',
     ),
+  metrics: z
+    .record(z.string().regex(metricName), metricSchema)
+    .default({})
+    .describe('Metrics that the environment declares; a start fills them in.'),
   settings: z.record(z.string(), z.json()).default({}).describe("The task's own settings."),
   demonstrationSettings: z
     .record(z.string(), z.json())
@@ -85,6 +96,16 @@ const suiteSchema = z.strictObject({
       'Episodes of each instance. With several, pass@k is measured too, and the temperature must be above 0.',
     ),
   temperature: z.number().min(0).max(10).default(0).describe('Sampling temperature; 0 is greedy.'),
+  measure: z
+    .strictObject({
+      of: z
+        .string()
+        .regex(metricName)
+        .default('success')
+        .describe('Measure that decides: `success`, `reward`, `turns`, `tokens`, or a metric of the task.'),
+    })
+    .prefault({})
+    .describe('The judgement of the suite.'),
 })
 
 const gateSchema = z.strictObject({
@@ -251,7 +272,7 @@ const evaluationSchema = z.strictObject({
     .array(gateSchema)
     .max(64)
     .default([])
-    .describe('Rules that stop a run whose success falls; each is checked after an evaluation of its suite.'),
+    .describe('Rules that stop a run that gets worse; each is checked after an evaluation of its suite.'),
 })
 
 const orchestrationSchema = z.strictObject({

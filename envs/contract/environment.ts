@@ -7,8 +7,11 @@
  * - [ENVIRONMENT-3] A failure of the environment (lost container, missing data) is thrown as an EnvironmentFault.
  * - [REWARD-BOUNDS-1] A reward that is no finite number from −1e6 to 1e6 is refused by name before anything uses it: larger ones
  *   overflow what learning computes from them, and no task means them.
+ * - [DECLARED-METRICS-1] A value in `info` under the name of a declared metric is a finite number, or is refused by name; the last one
+ *   is the episode's.
  */
 import { Fault } from '../../faults/fault.ts'
+import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { largestReward } from '../../learning/evaluation/reward.ts'
 import type { LeaseStore } from '../../machine/processes/lease.ts'
@@ -27,6 +30,8 @@ export interface Observation {
    * name stand in the same state, so that every action does the same in both. Steps are compared by it (step groups).
    */
   readonly state?: string
+  /** The value of each declared metric now; filled in by the task that watches the session. */
+  readonly metrics?: Readonly<Record<string, number>>
 }
 
 /** The result of one action. */
@@ -140,6 +145,8 @@ export interface EnvironmentDefinition {
   readonly stepTimeoutSeconds?: number
   /** Absolute paths of files and folders, beside its own module, that its answers follow from: a program, its scripts. */
   readonly sources?: readonly string[]
+  /** By name, numbers in the `info` of its observations by which a policy may be measured. */
+  readonly metrics?: DeclaredMetrics
   open(options: TaskOptions): Promise<Task>
 }
 
@@ -170,6 +177,20 @@ export class EnvironmentFault extends Fault<
     'not_replayable',
     'none_playable',
   ]
+}
+
+/** The metrics after an observation. @param before it; absent at the reset @throws EnvironmentFault `bad_data` */
+export function metricsAfter(
+  declared: DeclaredMetrics,
+  { info }: Observation,
+  before?: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const found = Object.entries(declared).map(([name, { otherwise = 0 }]) => {
+    const value = info[name] ?? before?.[name] ?? otherwise
+    if (typeof value === 'number' && Number.isFinite(value)) return [name, value] as const
+    throw new EnvironmentFault('bad_data', `the metric ${name} is ${JSON.stringify(value)}: it is a number`)
+  })
+  return Object.fromEntries(found)
 }
 
 /** @param payer names the code that paid it @throws EnvironmentFault `bad_data`: trying again would pay the same */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { JsonObject } from '../../messages/message.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { type Adviser, type Environment, EnvironmentFault, type Task } from './environment.ts'
 import { openWatched, saidBy } from './watched-task.ts'
@@ -118,4 +119,32 @@ it('[WATCHED-3] sessions that hang together are reported once in ten seconds, an
   expect(said).toEqual(['reset of echo on train/0 has not answered for 5 s; it is given up after 12 s'])
   await sessions[0]?.close()
   expect(said[1]).toBe('closing the session of echo on train/0 failed: still in use')
+})
+
+// [DECLARED-METRICS-1]
+it('an observation has the last value of each declared metric, and one that is no number is refused by name', async () => {
+  const metrics = { score: { better: 'higher' }, moves: { better: 'lower', otherwise: 99 } } as const
+  const infos: JsonObject[] = [{ score: 3, seen: 'x' }, { moves: 1 }, { score: 'many' }]
+  const step = async () => ({ messages: [], reward: 0, done: false, info: infos.shift() ?? {} })
+  const task = await openWatched(
+    {
+      ...definition,
+      metrics,
+      open: async () => {
+        const echo = await definition.open({})
+        return { ...echo, create: async () => ({ ...(await echo.create()), step }) }
+      },
+    },
+    {},
+    reports,
+  )
+  const session = await task.create()
+  expect((await session.reset('train/1')).metrics).toEqual({ score: 0, moves: 99 })
+  expect((await session.step(action)).metrics).toEqual({ score: 3, moves: 99 })
+  expect((await session.step(action)).metrics).toEqual({ score: 3, moves: 1 })
+  await expect(session.step(action)).rejects.toMatchObject({
+    kind: 'bad_data',
+    message: 'step of echo on train/1 failed: the metric score is "many": it is a number',
+  })
+  expect((await session.reset('train/2')).metrics).toEqual({ score: 0, moves: 99 })
 })

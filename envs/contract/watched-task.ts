@@ -8,12 +8,15 @@
  *   its episode is over.
  */
 import { reasonOf } from '../../faults/reason.ts'
+import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import {
   type Adviser,
   type Environment,
   type EnvironmentDefinition,
   EnvironmentFault,
   type InstanceId,
+  metricsAfter,
+  type Observation,
   type Task,
   type TaskOptions,
 } from './environment.ts'
@@ -58,10 +61,15 @@ export async function openWatched(
   const { name, stepTimeoutSeconds = defaultStepSeconds } = definition
   const calls = new WatchedCalls(name, reports)
   const task = await calls.within(openSeconds, 'open', undefined, async () => definition.open(options))
-  return watchedTask(task, calls, stepTimeoutSeconds)
+  return watchedTask(task, calls, stepTimeoutSeconds, definition.metrics)
 }
 
-function watchedTask(task: Task, calls: WatchedCalls, stepSeconds: number): Task {
+function watchedTask(
+  task: Task,
+  calls: WatchedCalls,
+  stepSeconds: number,
+  metrics: DeclaredMetrics | undefined,
+): Task {
   const { prepare, demonstrate, advise, serve } = task
   const splits = calls.atOnce('splits', undefined, () => task.splits)
   return {
@@ -74,7 +82,7 @@ function watchedTask(task: Task, calls: WatchedCalls, stepSeconds: number): Task
       calls.atOnce('instanceAt', `${split} ${index}`, () => task.instanceAt(split, index)),
     create: async () => {
       const session = await calls.within(stepSeconds, 'create', undefined, async () => task.create())
-      return new WatchedSession(session, calls, stepSeconds)
+      return new WatchedSession(session, calls, stepSeconds, metrics)
     },
     ...(demonstrate && {
       demonstrate: (instance, take) =>
@@ -99,12 +107,20 @@ class WatchedSession implements Environment {
   readonly #session: Environment
   readonly #calls: WatchedCalls
   readonly #stepSeconds: number
+  readonly #metrics: DeclaredMetrics | undefined
   #instance: InstanceId | undefined
+  #found: Observation['metrics']
 
-  constructor(session: Environment, calls: WatchedCalls, stepSeconds: number) {
+  constructor(
+    session: Environment,
+    calls: WatchedCalls,
+    stepSeconds: number,
+    metrics: DeclaredMetrics | undefined,
+  ) {
     this.#session = session
     this.#calls = calls
     this.#stepSeconds = stepSeconds
+    this.#metrics = metrics
   }
 
   get tools() {
@@ -113,13 +129,22 @@ class WatchedSession implements Environment {
 
   reset(instance: InstanceId) {
     this.#instance = instance
-    return this.#calls.within(this.#stepSeconds, 'reset', instance, async () => this.#session.reset(instance))
+    this.#found = undefined
+    return this.#calls.within(this.#stepSeconds, 'reset', instance, async () =>
+      this.#measured(await this.#session.reset(instance)),
+    )
   }
 
   step(action: Parameters<Environment['step']>[0]) {
     return this.#calls.within(this.#stepSeconds, 'step', this.#instance, async () =>
-      this.#session.step(action),
+      this.#measured(await this.#session.step(action)),
     )
+  }
+
+  #measured<Seen extends Observation>(seen: Seen): Seen {
+    if (this.#metrics === undefined) return seen
+    this.#found = metricsAfter(this.#metrics, seen, this.#found)
+    return { ...seen, metrics: this.#found }
   }
 
   close() {

@@ -276,6 +276,21 @@ describe('what cannot work is refused when it is defined', () => {
       }),
     ).toThrow(/the tool "a b"/)
   })
+
+  test.each([
+    [{ turns: { better: 'higher' } }, /the metric "turns" needs a name .* none of success, reward, turns/],
+    [{ Score: { better: 'higher' } }, /the metric "Score" needs a name/],
+    [{ score: { better: 'more' as 'higher' } }, /the metric "score" needs better: 'higher' or 'lower'/],
+    [{ score: { better: 'lower' } }, /the metric "score" needs a number as otherwise/],
+    [{ score: { better: 'higher', unit: 'x'.repeat(25) } }, /the unit of the metric "score" is a text/],
+  ] as const)('the metrics %j', (metrics, words) => {
+    expect(() => defineEnvironment('a', { start, metrics })).toThrow(words)
+  })
+
+  test('metrics that it can have are those of the environment', () => {
+    const metrics = { moves: { better: 'lower', unit: 'moves', otherwise: 9 } } as const
+    expect(defineEnvironment('a', { start, metrics }).metrics).toEqual(metrics)
+  })
 })
 
 test('arguments, state and the calls of an expert are typed', () => {

@@ -6,6 +6,7 @@
  * - An option that is left out has a default, which its description gives; a definition that cannot work is refused.
  */
 import type { z } from 'zod'
+import { metricsProblem } from '../../learning/evaluation/measure.ts'
 import type { EnvironmentDefinition } from '../contract/environment.ts'
 import type { DefinedEnvironment, FirstWords, ParametersByTool, ToolAnswer, ToolsOf } from './definition.ts'
 import { openDefinedTask } from './task.ts'
@@ -47,6 +48,8 @@ export function defineEnvironment<
       throw new RangeError(
         `the tool "${tool}" of ${name} cannot be used: its name is of letters, digits, "_" and "-", its parameters are a z.object`,
       )
+  const problem = metricsProblem(definition.metrics ?? {})
+  if (problem !== undefined) throw new RangeError(`${name}: ${problem}`)
   return {
     name,
     summary: definition.summary ?? `The environment ${name}.`,
@@ -57,6 +60,7 @@ export function defineEnvironment<
     replayableBecause: notReplayableBecause ?? 'its randomness comes from the name of the instance',
     turnLimit,
     ...(definition.turnLimitCompletes === true ? { turnLimitCompletes: true } : {}),
+    ...(definition.metrics === undefined ? {} : { metrics: definition.metrics }),
     open: (options) => openDefinedTask(name, { ...definition, tools, turnLimit }, options),
   }
 }

@@ -7,6 +7,7 @@
  */
 import type { z } from 'zod'
 import { seedOf, uniforms } from '../../identity/identity.ts'
+import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import type { InstanceId } from '../contract/environment.ts'
 
@@ -91,6 +92,8 @@ export interface DefinedEnvironment<
   readonly licence?: string
   /** The reward in words. */
   readonly reward?: string
+  /** By name, numbers in the `info` of answers by which a policy may be measured; the last one of an episode counts. */
+  readonly metrics?: DeclaredMetrics
   /** Turns of an episode; 10 by default. */
   readonly turnLimit?: number
   /** Whether an episode that has played all its turns has completed; otherwise it hit a limit. */

@@ -99,5 +99,9 @@ describe('a module that cannot be used is named with what to do', () => {
     await expect(loadEnvironments(join(folder, 'empty'))).rejects.toThrow(/empty has no entry: .*index\.ts/)
     const path = written(['known.mjs', `export const known = ${environment('known')}`])
     await expect(loadEnvironment(path, 'other')).rejects.toThrow(/no environment "other": use known/)
+    const measured = `{ ...${environment('measured')}, metrics: { turns: { better: 'lower' } } }`
+    await expect(
+      loadEnvironments(written(['measured.mjs', `export const measured = ${measured}`])),
+    ).rejects.toThrow(/`measured` of .* is incomplete: .*the metric "turns" needs a name/)
   })
 })

@@ -6,6 +6,7 @@
  * - A module that has no environment, or one whose name is taken, is named with what to do.
  */
 import { z } from 'zod'
+import { type DeclaredMetric, metricsProblem } from '../../learning/evaluation/measure.ts'
 import { ExternalFault, importModule } from '../../machine/modules/external-module.ts'
 import type { EnvironmentDefinition } from '../contract/environment.ts'
 import { environments as builtIn } from '../registry.ts'
@@ -25,6 +26,16 @@ const definitionSchema = z.looseObject({
   turnLimit: z.int().min(1),
   turnLimitCompletes: z.boolean().optional(),
   stepTimeoutSeconds: z.number().positive().optional(),
+  metrics: z
+    .record(
+      z.string(),
+      z.custom<DeclaredMetric>((value) => typeof value === 'object' && value !== null),
+    )
+    .superRefine((metrics, context) => {
+      const message = metricsProblem(metrics)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+    })
+    .optional(),
   open: z.custom<EnvironmentDefinition['open']>(
     (value) => typeof value === 'function',
     'expected a function',

@@ -38,6 +38,7 @@ export const webshop: EnvironmentDefinition = {
   replayable: true,
   replayableBecause: 'the shop has no randomness: the same searches and clicks reach the same page',
   turnLimit: 20,
+  metrics: { score: { unit: 'of 1', better: 'higher' } },
   open: openWebshop,
 }
 

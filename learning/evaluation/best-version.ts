@@ -2,15 +2,15 @@
  * Best versions: which of the evaluated versions a suite speaks for.
  *
  * Invariants
- * - The highest success wins; of equals the newest version does.
+ * - The best by the suite's measure wins; of equals the newest version does.
  * - [BEST-1] An incomplete evaluation is never among the best.
  */
 import { type EpisodeCounts, isComplete } from './evaluation-completeness.ts'
+import { gainOf, type Judged } from './judgement.ts'
 
 /** The result of an evaluation, as far as versions are compared by it. */
-interface Evaluated extends EpisodeCounts {
+interface Evaluated extends EpisodeCounts, Judged {
   readonly version: number
-  readonly success: number
 }
 
 /** The best complete evaluation of one suite; undefined where there is none. */
@@ -21,7 +21,7 @@ export function bestOf<Evaluation extends Evaluated>(
 }
 
 /** The newest version with a complete evaluation; where none is complete, the newest. @param evaluations of one suite */
-export function newestOf<Evaluation extends Omit<Evaluated, 'success'>>(
+export function newestOf<Evaluation extends Omit<Evaluated, keyof Judged>>(
   evaluations: readonly Evaluation[],
 ): Evaluation | undefined {
   const inOrder = evaluations.toSorted((a, b) => a.version - b.version)
@@ -40,5 +40,5 @@ export function bestVersions(
 }
 
 function bestFirst<Evaluation extends Evaluated>(evaluations: readonly Evaluation[]): readonly Evaluation[] {
-  return evaluations.filter(isComplete).toSorted((a, b) => b.success - a.success || b.version - a.version)
+  return evaluations.filter(isComplete).toSorted((a, b) => gainOf(a, b) || b.version - a.version)
 }

@@ -28,6 +28,6 @@ it('an interval draws instances: more samples of the same two instances leave it
 })
 
 it('success and reward are better when larger, turns and tokens when smaller', () => {
-  expect(measureNames.map((name) => measures[name].better)).toEqual(['more', 'more', 'fewer', 'fewer'])
+  expect(measureNames.map((name) => measures[name].better)).toEqual(['higher', 'higher', 'lower', 'lower'])
   expect(measureNames.map((name) => measures[name].of(episode(0.5, 4)))).toEqual([0, 0.5, 4, 40])
 })

@@ -47,11 +47,12 @@ export const liveSettings = {
     words: 'Largest number of groups that are played at once; by default as many as `maxStaleness` allows.',
   },
   'evaluation.gates.N.drop': {
-    schema: { atLeast: 0, below: 1 },
+    schema: { atLeast: 0 },
     default: 0.1,
     holds: 'now',
     applies: "the next evaluation of the gate's suite that ends",
-    words: 'Largest loss of success that the gate allows, as a share of the episodes.',
+    words:
+      'Largest loss that the gate allows: of success a share of the episodes, of another measure in its unit.',
   },
   'learning.minibatches': {
     schema: { whole: true, atLeast: 1, atMost: 4096 },

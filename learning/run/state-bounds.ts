@@ -5,6 +5,7 @@
  * - Each list that a run carries is bounded here or by its configuration, each text by its bytes.
  * - The size that a configuration may lead to is estimated from above: with long numbers, and every list full.
  */
+import { longestUnit } from '../evaluation/measure.ts'
 import { mostSkipped } from '../rollout/refill.ts'
 
 /** Bytes of a state as JSON at most; Temporal takes 32 times that in one message. */
@@ -70,7 +71,7 @@ export interface StateSize {
   readonly crossPolicy: { readonly poolSize: number }
   readonly training: { readonly updates: number }
   readonly evaluation: {
-    readonly suites: readonly { readonly name: string }[]
+    readonly suites: readonly { readonly name: string; readonly measure?: { readonly of: string } }[]
     readonly gates: readonly object[]
   }
 }
@@ -84,16 +85,21 @@ export interface StateShares {
   readonly rest: number
 }
 
+/** A number with all its digits. */
+const figure = 24
 // The JSON around the numbers and names.
 const groupFields = '{"number":,"taskIndex":12,"version":,"pool":[],"position":},'.length
 const readyFields = '{"number":,"version":},'.length
 const skippedFields = '{"step":,"numbers":[]},'.length
 const summaryFields = '{"suite":,"version":,"success":,"n":123456,"planned":123456},'.length
+/** More of a suite that is judged by another measure than success. */
+const measuredFields =
+  ',"measured":{"of":,"better":"higher","unit":,"value":,"low":,"high":}'.length +
+  3 * figure +
+  2 * (longestUnit + 2)
 const runningFields = '{"suite":,"version":,"lost":2,"waits":"to_be_given_up"},'.length
 const memberFields = '{"version":,"weight":},'.length
 const failureFields = '{"suite":,"version":,"reason":},'.length
-/** A number with all its digits. */
-const figure = 24
 /** The JSON of an order for a gate. */
 const gateFields = '"12":,'.length + figure
 const leftOutFields = '{"count":,"inARow":,"reason":,"places":[],"passed":[]},"sizes":[]'.length
@@ -110,6 +116,9 @@ export function stateShares(config: StateSize): StateShares {
   const { tasks, crossPolicy, evaluation } = config
   const { version, group } = digitsOf(config)
   const suites = evaluation.suites.map(({ name }) => jsonBytes(name))
+  const measured = evaluation.suites.flatMap(({ measure }) =>
+    measure === undefined || measure.of === 'success' ? [] : [jsonBytes(measure.of)],
+  )
   const longest = Math.max(0, ...suites)
   const perTask = tasks.map(({ task }) => 3 * (jsonBytes(task) + figure + 2) + 4 * (figure + 1))
   return {
@@ -118,7 +127,13 @@ export function stateShares(config: StateSize): StateShares {
       jsonBytes(evaluation) +
       evaluation.gates.length * gateFields +
       sum(suites.map((name) => (latestEvaluations + 2) * (summaryFields + name + version + figure))) +
-      otherEvaluations * (summaryFields + otherSuiteBytes + version + figure) +
+      sum(measured.map((of) => (latestEvaluations + 2) * (measuredFields + of))) +
+      otherEvaluations *
+        (summaryFields +
+          otherSuiteBytes +
+          version +
+          figure +
+          (measured.length === 0 ? 0 : measuredFields + Math.max(...measured))) +
       mostEvaluations(suites.length) * (runningFields + longest + version) +
       carriedFailures * (failureFields + longest + version + shortTextBytes),
     groups: groupBytes(config),

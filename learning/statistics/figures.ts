@@ -26,11 +26,6 @@ export function measured(value: number, isShare: boolean): string {
   return isShare ? percent(value) : plain(value)
 }
 
-/** A mean with its interval. @example estimateWords({ value: 1.88, low: 1.85, high: 1.91 }) // '1.88 (1.85 to 1.91)' */
-export function estimateWords({ value, low, high }: Interval & { readonly value: number }): string {
-  return `${plain(value)} (${plain(low)} to ${plain(high)})`
-}
-
 /** A difference of a measure: that of a share in points. @example differenceOf(-0.25, false) // '−0.25' */
 export function differenceOf(value: number, isShare: boolean): string {
   if (isShare) return points(value)

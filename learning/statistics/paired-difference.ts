@@ -18,11 +18,11 @@ export type Shares = ReadonlyMap<string, number>
 
 /** The kind of a measure. */
 export interface MeasureKind {
-  readonly better: 'more' | 'fewer'
+  readonly better: 'higher' | 'lower'
   readonly isShare: boolean
 }
 
-const ofSuccess: MeasureKind = { better: 'more', isShare: true }
+const ofSuccess: MeasureKind = { better: 'higher', isShare: true }
 
 /** A measure of two policies on one instance, each the mean over its samples. */
 export interface Pair {
@@ -92,8 +92,8 @@ export function pairedDifference(
   const mean = sum(differences) / n
   const counts = {
     difference: mean,
-    better: differences.filter((each) => (better === 'more' ? each > 0 : each < 0)).length,
-    worse: differences.filter((each) => (better === 'more' ? each < 0 : each > 0)).length,
+    better: differences.filter((each) => (better === 'higher' ? each > 0 : each < 0)).length,
+    worse: differences.filter((each) => (better === 'higher' ? each < 0 : each > 0)).length,
   }
   if (isShare && differences.every((each) => each === differences[0])) {
     const successes = (of: keyof Pair) => sum(pairs.map((pair) => pair[of]))

@@ -20,6 +20,17 @@ const promotionSchema = z.strictObject({
     .strictObject({
       suite: z.string(),
       success: z.number().min(0).max(1),
+      /** The suite's measure, where it is another than success. */
+      measured: z
+        .strictObject({
+          of: z.string(),
+          better: z.enum(['higher', 'lower']),
+          unit: z.string().optional(),
+          value: z.number(),
+          low: z.number(),
+          high: z.number(),
+        })
+        .optional(),
       /** Episodes that ended with a reward, and those that were to be played. */
       n: z.int().min(0),
       planned: z.int().min(0),

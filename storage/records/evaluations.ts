@@ -8,6 +8,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodeId, EvaluationId, RunId } from '../../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../../learning/evaluation/evaluation-completeness.ts'
+import { type JudgedFigure, judgedFigure } from '../../learning/evaluation/judgement.ts'
 import type { MeasureFigures } from '../../learning/evaluation/measure.ts'
 import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { EvaluationsTable, Schema } from '../sqlite/schema.ts'
@@ -39,6 +40,8 @@ export interface SuiteFigures {
   readonly instances?: number
   /** Absent in results of builds before 0.1.0. */
   readonly measures?: MeasureFigures
+  /** The suite's measure; absent where it is success. */
+  readonly judgedBy?: string
   /** 95 % interval of the success. */
   readonly interval?: { readonly low: number; readonly high: number }
   /** By k, where instances have several samples. */
@@ -62,6 +65,7 @@ export interface EvaluationFindings extends Pick<SuiteFigures, 'interval' | 'pas
   readonly suite: string
   readonly version: number
   readonly success: number
+  readonly measured?: JudgedFigure | undefined
   readonly n: number
   readonly planned: number
   readonly lost: LostEpisodes
@@ -83,8 +87,16 @@ export function summaryOf(stored: StoredEvaluation | undefined): EvaluationFindi
   return findingsOf({ suite, version, success, n, planned, lost }, statistics)
 }
 
-function findingsOf(figures: EvaluationFindings, { interval, passAt }: SuiteFigures): EvaluationFindings {
-  return passAt === undefined || interval === undefined ? figures : { ...figures, interval, passAt }
+function findingsOf(
+  figures: EvaluationFindings,
+  { interval, passAt, measures, judgedBy = 'success' }: SuiteFigures,
+): EvaluationFindings {
+  const measured = judgedFigure(judgedBy, measures)
+  return {
+    ...figures,
+    ...(measured === undefined ? {} : { measured }),
+    ...(passAt === undefined || interval === undefined ? {} : { interval, passAt }),
+  }
 }
 
 export interface EvaluationCounts {

@@ -58,13 +58,7 @@ export interface RunHoldings {
   readonly inUse: readonly number[] | undefined
   /** Versions that a person asked to keep, or promoted; undefined where they are unknown. */
   readonly pinned: readonly number[] | undefined
-  readonly evaluations: readonly {
-    readonly suite: string
-    readonly version: number
-    readonly success: number
-    readonly n: number
-    readonly planned: number
-  }[]
+  readonly evaluations: Parameters<typeof bestVersions>[0]
   readonly batches: readonly { readonly step: number; readonly bytes: number }[]
   /** The last update that has ended. */
   readonly step: number

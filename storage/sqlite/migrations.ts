@@ -141,6 +141,7 @@ const migrations: Readonly<Record<string, Migration>> = {
     sql`alter table episodes add column success integer`,
     sql`update episodes set success = coalesce(outcome = 'completed' and reward >= 1, 0) where checksum is not null`,
   ),
+  '0018_metrics': executing(sql`alter table episodes add column metrics text`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** Statements that undo each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0018_metrics': ['alter table episodes drop column metrics'],
   '0017_success': ['alter table episodes drop column success'],
   '0016_learnt': ['drop table learnt'],
   '0015_no_tree_groups': ['alter table groups add column tree text'],

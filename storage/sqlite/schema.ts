@@ -67,6 +67,8 @@ export interface EpisodesTable {
   released: number | null
   /** 1 where it is a success, else 0. */
   success: number | null
+  /** JSON: the metrics of its environment by name; null where it declares none. */
+  metrics: string | null
 }
 
 export interface ObservationsTable {

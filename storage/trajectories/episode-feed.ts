@@ -10,7 +10,10 @@ import type { EpisodesTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
 
 /** An episode as it is stored, with its number. */
-export type FeedRow = Omit<Selectable<EpisodesTable>, 'checksum' | 'bytes' | 'problems' | 'observations'> & {
+export type FeedRow = Omit<
+  Selectable<EpisodesTable>,
+  'checksum' | 'bytes' | 'problems' | 'observations' | 'metrics'
+> & {
   readonly number: number
 }
 

@@ -27,6 +27,8 @@ export interface EpisodeEnding {
 /** Sealing adds the ending and figures of the trajectory. */
 export interface EpisodeSeal extends EpisodeEnding {
   readonly success: boolean
+  /** The last value of each metric that its environment declares; absent where it declares none. */
+  readonly metrics?: Readonly<Record<string, number>>
   /** Number of actions. */
   readonly turns: number
   readonly observations: number

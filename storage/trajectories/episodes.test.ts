@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, groupId, runId } from '../../identity/identity.ts'
 import { openStore, type Store } from '../store.ts'
 import type { StoredAction } from './actions.ts'
-import type { StoredObservation } from './observations.ts'
+import { metricsKey, type StoredObservation } from './observations.ts'
 
 const run = runId('demo')
 const group = groupId(run, 0)
@@ -182,6 +182,19 @@ describe('sealing', () => {
     const second = await store.episodes.seal(episode, { ...ending, reward: 0, ended: 100 })
     expect(second).toEqual({ by: 'already', episode: first.episode })
     expect(await store.episodes.count(run)).toEqual({ completed: 1 })
+  })
+
+  it('the seal has the metrics that its last observation has', async () => {
+    await play()
+    const [, , last] = observations
+    await store.observations.put({
+      ...(last as StoredObservation),
+      turn: 3,
+      info: { [metricsKey]: { score: 12.5, moves: 3 } },
+    })
+    const { episode: sealed } = await store.episodes.seal(episode, ending)
+    expect(sealed.seal.metrics).toEqual({ score: 12.5, moves: 3 })
+    expect((await store.episodes.list(group))[0]?.seal?.metrics).toEqual({ score: 12.5, moves: 3 })
   })
 
   // [TRAJECTORY-1]

@@ -13,8 +13,8 @@ import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../..
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
 import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { EpisodesTable, Schema } from '../sqlite/schema.ts'
+import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
+import type { EpisodesTable, ObservationsTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
 import { type Actions, versionsIn } from './actions.ts'
 import {
@@ -24,7 +24,7 @@ import {
   type SealedEpisode,
   type StoredEpisode,
 } from './episode.ts'
-import type { Observations } from './observations.ts'
+import { metricsKey, type Observations, observationOf } from './observations.ts'
 import { type Trajectory, trajectoryBytes, trajectoryChecksum, trajectoryOf } from './trajectory.ts'
 
 export interface Episodes {
@@ -159,7 +159,7 @@ function queriesOf(db: Kysely<Schema>) {
     seal: db
       .updateTable('episodes')
       .set({ outcome: '', reward: 0, ended: 0, turns: 0, observations: 0, tokens: 0, action_tokens: 0 })
-      .set({ problems: 0, version_min: 0, version_max: 0, checksum: '', bytes: 0, success: 0 })
+      .set({ problems: 0, version_min: 0, version_max: 0, checksum: '', bytes: 0, success: 0, metrics: '' })
       .where('id', '=', '')
       .where('checksum', 'is', null)
       .compile(),
@@ -213,6 +213,7 @@ async function sealEpisode(
     trajectoryChecksum(id, ending, observations, actions),
     trajectoryBytes(observations, actions),
     Number(ending.success ?? isSuccess(ending.reward, { atLeast: fullReward })),
+    metricsIn(observations.at(-1)),
     id,
   ])
   const episode = await knownEpisode(kept, id)
@@ -229,6 +230,13 @@ async function trajectoryIn(kept: KeptEpisodes, id: EpisodeId): Promise<Trajecto
       `the trajectory of episode ${id} was deleted by retention on ${new Date(episode.released).toISOString()}`,
     )
   return trajectoryOf(episode, await kept.observations.rows(id), await kept.actions.rows(id))
+}
+
+/** Each observation has the metrics as they are then. */
+function metricsIn(last: Selectable<ObservationsTable> | undefined): string | null {
+  if (last === undefined || !last.info.includes(`"${metricsKey}"`)) return null
+  const metrics = observationOf(last).info[metricsKey]
+  return metrics === undefined ? null : JSON.stringify(metrics)
 }
 
 function checkReward(id: EpisodeId, { outcome, reward }: EpisodeEnding): void {
@@ -257,6 +265,11 @@ function episodeOf(row: Selectable<EpisodesTable>): StoredEpisode {
             outcome: row.outcome as Outcome,
             reward: row.reward,
             success: row.success === 1,
+            ...(row.metrics === null
+              ? {}
+              : {
+                  metrics: jsonOf<Record<string, number>>(row.metrics, `episode ${row.id}: metrics`),
+                }),
             ended: row.ended ?? row.created,
             turns: row.turns ?? 0,
             observations: row.observations ?? 0,

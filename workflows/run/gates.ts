@@ -13,6 +13,7 @@ import { gatesInForce, type TrainingState } from '../../contract/training-state.
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { hasFallen, type Trials } from '../../learning/evaluation/gate.ts'
+import { figuresOfBoth, measureWords, valueWords } from '../../learning/evaluation/judgement.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { receiveEvaluation } from '../state/transitions/evaluations.ts'
 import { pauseRun } from '../state/transitions/phase.ts'
@@ -44,10 +45,9 @@ function referenceOf(
 }
 
 /** Instances as trials: samples of one instance are not independent of each other. */
-function trialsOf({ config }: TrainingState, { suite, success, n }: EvaluationSummary): Trials {
-  const samples = config.evaluation.suites.find(({ name }) => name === suite)?.samples ?? 1
-  const instances = Math.max(1, Math.round(n / samples))
-  return { successes: success * instances, n: instances }
+function trialsOf({ config }: TrainingState, summary: EvaluationSummary): Trials {
+  const samples = config.evaluation.suites.find(({ name }) => name === summary.suite)?.samples ?? 1
+  return { ...summary, instances: Math.max(1, Math.round(summary.n / samples)) }
 }
 
 async function close(
@@ -84,7 +84,13 @@ function reasonOf(
   before: EvaluationSummary,
   after: EvaluationSummary,
 ): string {
-  const figures = ({ version, success, n }: EvaluationSummary) =>
-    `${percent(success)} of ${n} at version ${version}`
-  return `${suite} fell from ${figures(before)} to ${figures(after)}: by more than ${percent(drop)} with confidence ${confidence}`
+  const figures = figuresOfBoth(before, after)
+  const [one] = figures ?? []
+  const words = (value: number) => (one === undefined ? percent(value) : valueWords(value, one))
+  const [first, second] = figures?.map(({ value }) => value) ?? [before.success, after.success]
+  const at = (value: number, { n, version }: EvaluationSummary) =>
+    `${words(value)} of ${n} at version ${version}`
+  const name = one === undefined ? suite : `${measureWords(one)} on ${suite}`
+  const changed = one?.better === 'lower' ? 'rose' : 'fell'
+  return `${name} ${changed} from ${at(first ?? 0, before)} to ${at(second ?? 0, after)}: by more than ${words(drop)} with confidence ${confidence}`
 }

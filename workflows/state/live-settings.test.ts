@@ -16,7 +16,8 @@ const state = initialState(
 )
 
 function evaluationWith(gate: { readonly [field: string]: number }) {
-  return { suites: [{ name: 'few', task: 'kg' }], gates: [{ suite: 'few', ...gate }] }
+  const measure = { of: 'reward' }
+  return { suites: [{ name: 'few', task: 'kg', measure }], gates: [{ suite: 'few', ...gate }] }
 }
 
 /** The next number that a double can hold, upwards or downwards. */
@@ -72,6 +73,20 @@ describe('a live setting', () => {
     const expected = configMessage(key, value)
     if (isOfSize) expect(expected).toBeUndefined()
     else expect(words?.replace(', or none', '')).toBe(expected)
+  })
+
+  it('a drop is at least 0, of success below 1: as in a configuration', () => {
+    const evaluation = { suites: [{ name: 'few', task: 'kg' }], gates: [{ suite: 'few' }] }
+    const config = resolveConfig({ tasks: [{ task: 'kg' }], evaluation })
+    const bySuccess = initialState(runId('probe'), config, 0)
+    const key = 'evaluation.gates.0.drop'
+    const words = objectionTo(bySuccess, { [key]: 1 })
+    expect(words).toContain('expected number at least 0, below 1')
+    const gates = [{ suite: 'few', drop: 1 }]
+    expect(() => resolveConfig({ tasks: [{ task: 'kg' }], evaluation: { ...evaluation, gates } })).toThrow(
+      words,
+    )
+    expect(objectionTo(state, { [key]: 1 })).toBeUndefined()
   })
 
   // [LIVE-SETTINGS-1]

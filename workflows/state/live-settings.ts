@@ -9,6 +9,7 @@
 
 import type { SettingsChange } from '../../contract/messages.ts'
 import { gatesInForce, rolloutSettings, type TrainingState } from '../../contract/training-state.ts'
+import { dropBounds } from '../../learning/evaluation/gate.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { boundsInWords, isWithin } from '../../learning/run/bounds.ts'
 import { type LiveNames, type LiveSetting, liveSettings, rowsOf } from '../../learning/run/live-settings.ts'
@@ -52,9 +53,11 @@ function weight(task: number): Setting {
   }
 }
 
-function gateDrop(gate: number): Setting {
+function gateDrop({ suites, gates }: TrainingState['config']['evaluation'], gate: number): Setting {
+  const suite = suites.find(({ name }) => name === gates[gate]?.suite)
   return {
     ...liveSettings['evaluation.gates.N.drop'],
+    schema: dropBounds(suite?.measure?.of ?? 'success'),
     read: (state) => gatesInForce(state)[gate]?.drop ?? null,
     write: (state, value) => changeGateDrop(state, gate, value ?? 0),
   }
@@ -68,7 +71,7 @@ function settingsOf({ config }: TrainingState): ReadonlyMap<string, Setting> {
     ...rowsOf('learning').map(([name]): [string, Setting] => [`learning.${name}`, learning(name)]),
     ...config.evaluation.gates.map((_, gate): [string, Setting] => [
       `evaluation.gates.${gate}.drop`,
-      gateDrop(gate),
+      gateDrop(config.evaluation, gate),
     ]),
   ])
 }
