@@ -1,7 +1,10 @@
 /** Evaluations on the real server: on a schedule, with several samples, judged by gates, promoted. */
 import { Client, Connection } from '@temporalio/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { openSession, type RunProgress, type TrainingSession } from '../../client/session/training-session.ts'
+import { configSchema } from '../../config/schema/schema.ts'
+import { defineEnvironment } from '../../envs/external/define.ts'
 import { evaluationId, parseEpisodeId, runId, scheduleId } from '../../identity/identity.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
@@ -33,6 +36,33 @@ const evaluationGates = new RunGates()
 let isLost: (of: { run: string; version: number; sample: number }) => boolean = () => false
 /** Versions of a run that fail what they are evaluated on. */
 const badVersions = new Map<string, readonly number[]>()
+/** What the policy of a run earns on `paid`, by version and sample: eighths of a reward, and in how many turns. */
+const earnings = new Map<
+  string,
+  (version: number, sample: number) => readonly [eighths: number, turns: number]
+>()
+/** Pays at the last of so many turns; the score is the percentage, and told at every turn. */
+const paid = defineEnvironment('paid', {
+  metrics: { score: { unit: 'points', better: 'higher' } },
+  start: () => ({ prompt: 'Say how much, and in how many turns.', turns: 0 }),
+  tools: (tool) => ({
+    say: tool({
+      description: 'Says a word.',
+      parameters: z.object({ word: z.string() }),
+      run({ word }, state) {
+        const [reward, turns] = [word.charCodeAt(0) / 8 - 8, Number(word.slice(1))]
+        state.turns += 1
+        const done = state.turns === turns
+        return {
+          reply: 'heard',
+          done,
+          reward: done ? reward : 0,
+          info: { score: (100 * reward * state.turns) / turns },
+        }
+      },
+    }),
+  }),
+})
 const updatesStarted: string[] = []
 let connection: TemporalConnection
 let client: Client
@@ -76,6 +106,9 @@ function open(): Promise<TrainingSession> {
             throw new StorageFault('internal', 'the engine is gone')
           if (run === 'mute') throw new StorageFault('internal', 'the engine is gone')
           if (parent.includes('/e-samples')) return saying(sample % 4 === 0 ? 'yes' : 'no')
+          const earned = earnings.get(run)?.(request.version, sample)
+          // In few letters: an action has 64 tokens.
+          if (earned !== undefined) return saying(`${String.fromCharCode(64 + earned[0])}${earned[1]}`)
           return saying(badVersions.get(run)?.includes(request.version) ? 'no' : 'yes')
         }),
       ),
@@ -84,7 +117,7 @@ function open(): Promise<TrainingSession> {
         updatesStarted.push(toCheckpointDir)
         await updateGates.pass(toCheckpointDir)
       }),
-    findEnvironment: () => definition,
+    findEnvironment: (name) => (name === paid.name ? paid : definition),
   })
 }
 
@@ -278,6 +311,88 @@ describe('gates', () => {
     expect(await session.audit('saved')).toMatchObject([
       { by: 'gate words', what: 'rollback', from: 1, to: 0, effectVersion: 3 },
     ])
+  })
+})
+
+describe('a suite that is judged by another measure than success', () => {
+  const half = { atLeast: 0.5 }
+  const startPaid = (run: string, suite: object, gate: object) => {
+    const gates = [{ suite: 'pay', confidence: 0.95, ...gate }]
+    const evaluation = { every: 1, blocking: true, suites: [], gates: [] }
+    const tiny = tinyConfig({ evaluation, rollout: { maxStaleness: 0 }, training: { updates: 3 } })
+    const suites = [{ name: 'pay', task: 'paid', episodes: 6, ...suite }]
+    const tasks = [...tiny.tasks, { task: 'paid', weight: 0, success: half, metrics: paid.metrics }]
+    return session.start(
+      run,
+      configSchema.parse({ ...tiny, tasks, evaluation: { ...evaluation, suites, gates } }),
+    )
+  }
+  const measuredOf = async (run: string) => {
+    const { found } = await store.evaluations.findings(runId(run))
+    return found.map(({ version, success, measured }) => [version, success, measured?.value])
+  }
+
+  it('by reward: the gate closes while every episode succeeds, rolls back to the best, and that is promoted', async () => {
+    const eighths = [10, 8, 6, 9, 8]
+    // Half of the instances earn an eighth more, the others an eighth less.
+    earnings.set('earner', (version, sample) => [(eighths[version] ?? 0) + (sample % 2 === 0 ? 1 : -1), 2])
+    await startPaid('earner', { measure: { of: 'reward' } }, { drop: 0.25, action: 'rollback' })
+    const { phase, version, evaluations } = await session.result('earner')
+    expect({ phase, version }).toEqual({ phase: 'done', version: 4 })
+    // Version 3 is version 0 again, by the roll-back.
+    expect(await measuredOf('earner')).toEqual([0, 1, 2, 4].map((at) => [at, 1, (eighths[at] ?? 0) / 8]))
+    expect(evaluations[0]?.measured).toMatchObject({ of: 'reward', better: 'higher', value: 1.25 })
+    expect(await session.audit('earner')).toMatchObject([
+      {
+        ...{ by: 'gate pay', what: 'rollback', from: 2, to: 0, effectVersion: 3 },
+        reason:
+          'mean reward on pay fell from 1.25 of 6 at version 0 to 0.75 of 6 at version 2: by more than 0.25 with confidence 0.95',
+      },
+    ])
+    expect(await session.promote('earner')).toMatchObject({
+      version: 0,
+      evaluation: { suite: 'pay', success: 1, measured: { of: 'reward', value: 1.25 } },
+    })
+    expect(await readPromotion(homeAt(home).run(runId('earner')).checkpointsDir)).toMatchObject({
+      version: 0,
+    })
+  })
+
+  it('by turns: more of them close the gate, and the version with the fewest is the best', async () => {
+    earnings.set('walker', (version) => [8, [3, 2, 5][version] ?? 5])
+    await startPaid('walker', { measure: { of: 'turns' } }, { drop: 1, action: 'pause' })
+    await untilProgress(session, 'walker', ({ phase }) => phase === 'paused')
+    expect(await measuredOf('walker')).toEqual([
+      [0, 1, 3],
+      [1, 1, 2],
+      [2, 1, 5],
+    ])
+    const entry = await eventually('the entry', async () => (await session.audit('walker'))[0])
+    expect(entry).toMatchObject({
+      by: 'gate pay',
+      what: 'pause',
+      reason:
+        'turns on pay rose from 2 of 6 at version 1 to 5 of 6 at version 2: by more than 1 with confidence 0.95',
+    })
+    expect(await session.promote('walker')).toMatchObject({ version: 1 })
+    await session.stop('walker')
+    await session.result('walker')
+  })
+
+  it('by a metric of its environment: the last value of each episode, in the metrics with its interval', async () => {
+    const eighths = [2, 6, 4]
+    earnings.set('scorer', (version, sample) => [(eighths[version] ?? 4) + (sample % 2 === 0 ? 1 : -1), 3])
+    await startPaid('scorer', { measure: { of: 'score' } }, { drop: 90, action: 'pause' })
+    await session.result('scorer')
+    expect((await measuredOf('scorer')).map(([, , score]) => score)).toEqual([25, 75, 50, 50])
+    const score = { of: 'score', better: 'higher', unit: 'points', value: 75 }
+    expect(await session.promote('scorer')).toMatchObject({ version: 1, evaluation: { measured: score } })
+    const lines = readMetrics(homeAt(home).run(runId('scorer')).metricsFile).filter(isEvaluationMetrics)
+    expect(lines[1]).toMatchObject({ judged_by: 'score', measures: { score: { value: 75, unit: 'points' } } })
+    expect(await session.evaluate('scorer', { version: 1 })).toMatchObject({
+      ...{ version: 1, suite: 'pay', n: 6, planned: 6, lost: {}, measured: score },
+      measures: { turns: { value: 3 }, reward: { value: 0.75 } },
+    })
   })
 })
 
