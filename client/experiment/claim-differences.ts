@@ -50,7 +50,7 @@ export async function claimDifferences(
 
 /** By how much the first is better on each instance. */
 function differencesOf(better: Shares, than: Shares, measure: MeasureName): InstanceDifferences {
-  const sign = measures[measure].better === 'more' ? 1 : -1
+  const sign = measures[measure].better === 'higher' ? 1 : -1
   return new Map(
     [...better].flatMap(([instance, share]) => {
       const other = than.get(instance)

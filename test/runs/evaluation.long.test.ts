@@ -36,12 +36,12 @@ const evaluationGates = new RunGates()
 let isLost: (of: { run: string; version: number; sample: number }) => boolean = () => false
 /** Versions of a run that fail what they are evaluated on. */
 const badVersions = new Map<string, readonly number[]>()
-/** What the policy of a run earns on `paid`, by version and sample: eighths of a reward, and in how many turns. */
+/** Earnings of a policy on `paid`, by version and sample: eighths of a reward, and in how many turns. */
 const earnings = new Map<
   string,
   (version: number, sample: number) => readonly [eighths: number, turns: number]
 >()
-/** Pays at the last of so many turns; the score is the percentage, and told at every turn. */
+/** Pays at the last of so many turns; the score is the percentage, and reported at every turn. */
 const paid = defineEnvironment('paid', {
   metrics: { score: { unit: 'points', better: 'higher' } },
   start: () => ({ prompt: 'Say how much, and in how many turns.', turns: 0 }),
