@@ -105,25 +105,33 @@ export function claimWords(
 }
 
 function statedVerdict(claim: ReportedHypothesis, isShare: boolean): string {
-  const { verdict, missing, bootstrap, t } = claim
+  const { verdict, missing, look, bootstrap, t } = claim
   if (missing.length > 0) return `open: seeds ${missing.join(', ')} are missing`
-  if (verdict !== 'not shown') return verdictWords(claim, isShare)
+  const atLook = look === undefined ? '' : `, at the look at ${look} seeds`
+  if (verdict !== 'not shown') return `${verdictWords(claim, isShare)}${atLook}`
   if (claim.within !== undefined) return 'not shown at this scale'
   const most = Math.max(bootstrap?.high ?? Number.NaN, t?.high ?? Number.NEGATIVE_INFINITY)
   return `not shown at this scale (at most ${differenceOf(most, isShare)})`
 }
 
-function legend({ test, level, seeds, measure }: ExperimentReport): readonly string[] {
+function legend({ test, level, seeds, measure, design }: ExperimentReport): readonly string[] {
   const kind = test === 't' ? 't test' : 'sign-flip test'
   return [
+    ...(design === undefined
+      ? []
+      : [
+          `Looks at ${design.looks.join(', ')} seeds, stated in advance; p (Holm) is that of all looks so far (${design.spending} spending), intervals are of the seeds of the look.`,
+        ]),
     `Differences in ${measures[measure].isShare ? 'points' : measures[measure].words}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
   ]
 }
 
-function unfinished({ runs }: ExperimentReport): readonly string[] {
-  const left = runs.filter(({ status }) => status !== 'done')
+function unfinished({ runs, due, seeds }: ExperimentReport): readonly string[] {
+  const left = runs.filter(({ status, seed }) => status !== 'done' && due.includes(seed))
+  const later = seeds.filter((seed) => !due.includes(seed))
   const incomplete = runs.flatMap(({ run, incomplete: own = [] }) => own.map((each) => ({ run, ...each })))
   return [
+    ...(later.length === 0 ? [] : [`Seeds of later looks, not run: ${later.join(', ')}`]),
     ...(left.length === 0
       ? []
       : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]),

@@ -116,6 +116,7 @@ describe('the table of claims', () => {
     machine: 'none',
     set: {},
     seeds: [1, 2],
+    due: [1, 2],
     version: 'last',
     measure: 'success',
     test: 't',

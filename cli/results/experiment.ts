@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Command, Option } from 'commander'
 import type { ExperimentReport } from '../../client/experiment/experiment-report.ts'
+import { runsOf } from '../../client/experiment/experiments.ts'
 import { stateExperiment } from '../../client/experiment/stating.ts'
 import { findReport, readReports, writeReport } from '../../client/experiment/written-reports.ts'
 import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
@@ -105,7 +106,9 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   const tasks = environments.map(({ name }) => name)
   const stated = await stateExperiment(file, { home: options.home, tasks, officialData: options.data })
   const { statement, known } = stated
-  const elsewhere = readReports(options.with ?? [], statement).runs.map(({ run }) => run)
+  const { name } = statement
+  const files = options.with ?? []
+  const done = readReports(files, statement).runs.map(({ run }) => run)
   for (const notice of stated.notices) terminal.say(notice)
   workWithoutOutput()
   const parallel = options.parallel ?? usualParallel(statement)
@@ -119,34 +122,50 @@ async function runExperiment(file: string, options: ExperimentOptions): Promise<
   try {
     const opening = { home: options.home, cache: cacheWanted(options), signal }
     await withWorkers(opening, terminal, async (session) => {
-      const { isNew } = await unlessAborted(
-        signal,
-        unlessLost(session, session.beginExperiment(statement, { parallel, elsewhere })),
-      )
-      isBegun = true
-      const { arms, seeds, name } = statement
-      const done = elsewhere.length === 0 ? '' : `, ${elsewhere.length} runs done elsewhere`
-      terminal.say(
-        `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${arms.length} arms × ${seeds.length} seeds, ${parallel} at a time${done}`,
-      )
-      const isOver = await watchExperiment(session, { name, elsewhere }, terminal, signal)
-      if (isOver) await unlessAborted(signal, unlessLost(session, session.playLostEpisodes(name, elsewhere)))
-      hasEnded = isOver
+      const whenThere = async <T>(work: Promise<T>) => unlessAborted(signal, unlessLost(session, work))
+      const seedsDue = () => dueOf(statement, isBegun, { home: options.home, files })
+      // Each turn is a look: the seeds that are due are run, and what they show says whether more are.
+      for (let due = await seedsDue(), before = 0; due.length > before; due = await seedsDue()) {
+        before = due.length
+        const later = runsOf(statement).filter(({ seed }) => !due.includes(seed))
+        const elsewhere = [...done, ...later.map(({ run }) => run)]
+        const { isNew } = await whenThere(session.beginExperiment(statement, { parallel, elsewhere }))
+        isBegun = true
+        terminal.say(
+          `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${statement.arms.length} arms × ${due.length} seeds, ${parallel} at a time${done.length === 0 ? '' : `, ${done.length} runs done elsewhere`}`,
+        )
+        hasEnded = await watchExperiment(session, { name, elsewhere }, terminal, signal)
+        if (!hasEnded) return
+        await whenThere(session.playLostEpisodes(name, elsewhere))
+      }
     })
   } catch (error) {
     if (!signal.aborted) throw error
   }
   if (!hasEnded) {
-    terminal.report({ experiment: statement.name, phase: 'interrupted', resumable: isBegun }, [
+    terminal.report({ experiment: name, phase: 'interrupted', resumable: isBegun }, [
       `Interrupted; \`perdure ${sameCall(file, options)}\` continues where it stopped.`,
     ])
     process.exitCode = exitCodes.interrupted
     return
   }
   const reported = await report(file, options, terminal)
-  process.exitCode = reported.runs.every(({ status }) => status === 'done')
+  const { due } = reported
+  process.exitCode = reported.runs.every(({ seed, status }) => status === 'done' || !due.includes(seed))
     ? exitCodes.done
     : exitCodes.failed
+}
+
+/** The seeds that are to be run so far: those of the first look, until what is there asks for more. */
+async function dueOf(
+  statement: ExperimentStatement,
+  isBegun: boolean,
+  { home, files }: { readonly home: string; readonly files: readonly string[] },
+): Promise<readonly number[]> {
+  const { name, seeds, design } = statement
+  if (design === undefined || !isBegun) return seeds.slice(0, design?.looks[0])
+  const found = await findReport(homeAt(home), { name, given: statement, files, isWritten: false })
+  return found?.due ?? seeds
 }
 
 /** The words of the same call: without its data and reports the experiment would be another one. */

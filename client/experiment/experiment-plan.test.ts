@@ -19,7 +19,12 @@ function stated(change: Partial<ExperimentStatement>): ExperimentStatement {
 describe('the plan of an experiment', () => {
   it('has the spread of its pilot, and costs as many runs as that', async () => {
     const { claims, arms, ...plan } = await planExperiment(home, { statement: stated({}), pilot }, 0.06)
-    expect(plan).toEqual({ experiment: 'household', pilot: 'household.json', seeds: [1, 2, 3, 4, 5] })
+    expect(plan).toEqual({
+      experiment: 'household',
+      pilot: 'household.json',
+      seeds: [1, 2, 3, 4, 5],
+      hasLooks: false,
+    })
     const [planned] = claims
     // The pilot measured differences of 4.2, 7.0, 5.2, −2.3 and 4.0 points: a deviation of 3.5, of which 1.8 are of the episodes.
     expect(planned).toMatchObject({ difference: 0.06, pilotSeeds: 5, by: 0 })

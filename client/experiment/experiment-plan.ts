@@ -60,6 +60,8 @@ export interface ExperimentPlanReport {
   readonly pilot: string
   readonly seeds: readonly number[]
   readonly arms: number
+  /** Whether the file states looks: the plan is for one look, and several need somewhat more seeds. */
+  readonly hasLooks: boolean
   readonly claims: readonly PlannedHypothesis[]
 }
 
@@ -72,7 +74,7 @@ export async function planExperiment(
   { statement, pilot }: Pick<LoadedExperiment, 'statement' | 'pilot'>,
   points?: number,
 ): Promise<ExperimentPlanReport> {
-  const { name, seeds, arms, hypotheses } = statement
+  const { name, seeds, arms, hypotheses, design } = statement
   if (hypotheses.length === 0)
     throw new SessionFault('bad_pilot', `${name} states no claim to plan for: add one to \`hypotheses\``)
   await using store =
@@ -88,7 +90,7 @@ export async function planExperiment(
   const claims: PlannedHypothesis[] = []
   for (const claim of hypotheses) claims.push(await planClaim(statement, claim, runs, points))
   const named = 'report' in pilot ? basename(pilot.report) : pilot.name
-  return { experiment: name, pilot: named, seeds, arms: arms.length, claims }
+  return { experiment: name, pilot: named, seeds, arms: arms.length, hasLooks: design !== undefined, claims }
 }
 
 const wanted = 'run it with two seeds or more first, or let `pilot` name a report of one like it'

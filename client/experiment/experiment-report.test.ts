@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { experimentName } from '../../identity/identity.ts'
 import { tinyExperiment } from '../../test/support/tiny-experiment.ts'
 import { reportOn } from './experiment-report.ts'
@@ -47,4 +47,50 @@ it('an incomplete evaluation is reported, and is part of no mean, curve or claim
   const curve = report.curves.find((each) => each.arm === lossy?.arm)
   expect(curve?.points).toMatchObject([{ version: 2, mean: 0.25, seeds: 1 }])
   for (const { missing } of report.hypotheses) expect(missing).toEqual([lossy?.seed])
+})
+
+describe('an experiment with looks', () => {
+  const design = { looks: [3, 5], spending: 'obrien-fleming' } as const
+  const statement = tinyExperiment(experimentName('tiny'), { seeds: [1, 2, 3, 4, 5], design })
+  const [suite = ''] = statement.suites
+  const [claim] = statement.hypotheses
+  const known = { name: experimentName('tiny'), statement, created: 0 }
+
+  /** By seed, the tenths of 400 instances that the better arm wins more; the runs of the others are not done. */
+  function runsWith(...tenths: readonly number[]): readonly MeasuredRun[] {
+    return notBegun(statement).map((run): MeasuredRun => {
+      const won = run.arm === claim?.better.arm ? (tenths[run.seed - 1] ?? 0) : 0
+      const shares = () =>
+        Promise.resolve(
+          new Map(Array.from({ length: 400 }, (_, at) => [`echo e${at}`, at % 10 < won ? 1 : 0])),
+        )
+      const figure = { suite, version: 2, value: won / 10, success: won / 10, n: 400, planned: 400, shares }
+      return run.seed > tenths.length ? run : { ...run, status: 'done', figures: [figure] }
+    })
+  }
+
+  // [REPORT-3]
+  it('asks for the seeds of the first look, and then for more while a claim is not decided', async () => {
+    expect((await reportOn(notBegun(statement), known)).due).toEqual([1, 2, 3])
+    expect((await reportOn(runsWith(5, 5), known)).due).toEqual([1, 2, 3])
+    const open = await reportOn(runsWith(3, 5, 7), known)
+    expect(open.due).toEqual([1, 2, 3, 4, 5])
+    expect(open.hypotheses[0]).toMatchObject({ look: 5, missing: [4, 5], verdict: 'not shown' })
+  })
+
+  it('decides a claim at the first look that shows it, and later seeds change nothing', async () => {
+    const early = runsWith(5, 5, 5)
+    const decided = (await reportOn(early, known)).hypotheses
+    expect(decided[0]).toMatchObject({ look: 3, missing: [], verdict: 'shown', difference: 0.5 })
+    const more = await reportOn(runsWith(5, 5, 5, 0, 0), known)
+    expect(more.hypotheses).toEqual(decided)
+    expect(more.due).toEqual([1, 2, 3])
+  })
+
+  it('judges by a p over all looks, which is no smaller than that of the last alone', async () => {
+    const [last] = (await reportOn(runsWith(1, 2, 3, 4, 5), known)).hypotheses
+    expect(last).toMatchObject({ look: 5, missing: [], verdict: 'shown', difference: 0.3 })
+    expect(last?.adjusted).toBeGreaterThanOrEqual(last?.t?.p ?? 1)
+    expect(last?.adjusted).toBeLessThan(0.02)
+  })
 })

@@ -12,6 +12,7 @@ import type { ExperimentStatement, Hypothesis, StatedFile } from '../../config/f
 import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experiment-schema.ts'
 import { seedOf } from '../../identity/identity.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../../learning/claims/hypothesis.ts'
+import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
@@ -64,6 +65,8 @@ export interface ReportedHypothesis
     Judgement {
   readonly better: string
   readonly than: string
+  /** With a design: the seeds over which it is judged, or will be. */
+  readonly look?: number
   /** Seeds of which a run is not done. */
   readonly missing: readonly number[]
   /** Instances that both played, by suite; of the seed that has the fewest. */
@@ -97,6 +100,9 @@ export interface ExperimentReport {
   readonly machine: string
   readonly set: ExperimentStatement['set']
   readonly seeds: readonly number[]
+  readonly design?: LookDesign
+  /** The seeds that are to be run so far: all, unless a design has looks. */
+  readonly due: readonly number[]
   readonly version: MeasuredVersion
   readonly measure: MeasureName
   readonly test: ExperimentStatement['test']
@@ -116,7 +122,8 @@ export async function reportOn(
   given?: ExperimentStatement,
 ): Promise<ExperimentReport> {
   const runs = measured.map((run) => reportedRun(statement, run))
-  const { question, source, base, set, seeds, version, measure = 'success', test, level } = statement
+  const { question, source, base, set, seeds, design, version, measure = 'success', test, level } = statement
+  const hypotheses = await judged(statement, measured)
   return {
     experiment: name,
     ...(question === undefined ? {} : { question }),
@@ -127,8 +134,10 @@ export async function reportOn(
     ...(ended === undefined ? {} : { ended: new Date(ended).toISOString() }),
     machine: machineWords(),
     ...{ set, seeds, version, measure, test, level },
+    ...(design === undefined ? {} : { design }),
+    due: seedsDue(statement, hypotheses),
     arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own }, runs)),
-    hypotheses: await judged(statement, measured),
+    hypotheses,
     curves: [...curvesOf(statement, runs), ...referencesOf(statement, measured)],
     runs,
   }
@@ -240,18 +249,43 @@ async function judged(
   statement: ExperimentStatement,
   runs: readonly MeasuredRun[],
 ): Promise<readonly ReportedHypothesis[]> {
-  const { hypotheses, test: kind, level } = statement
-  const found = await Promise.all(hypotheses.map((claim) => testOf(statement, claim, runs)))
+  const { hypotheses, test: kind, level, design, seeds } = statement
+  const looks = design?.looks ?? [seeds.length]
+  const found: FoundTest[][] = []
+  for (const count of looks) {
+    const sofar = { ...statement, seeds: seeds.slice(0, count) }
+    found.push(await Promise.all(hypotheses.map((claim) => testOf(sofar, claim, runs))))
+  }
   // A claim whose runs are not all done has no figure to be judged by.
-  const tests = found.map(({ test, missing }) => (missing.length === 0 ? test : undefined))
-  const judgements = judgeFamily(tests, { claims: hypotheses, kind, level })
+  const tests = found.map((ofLook) =>
+    ofLook.map(({ test, missing }) => (missing.length === 0 ? test : undefined)),
+  )
+  const judgements = judgeFamily(tests, { claims: hypotheses, kind, level, design })
   return hypotheses.flatMap(({ better, than, ...claim }, at) => {
-    const [figures, judgement] = [found[at], judgements[at]]
-    if (figures === undefined || judgement === undefined) return []
+    const judged = judgements[at]
+    if (judged === undefined) return []
+    const { decidedAt, ...judgement } = judged
+    // An undecided claim is reported at the first look that it has not all runs of.
+    const open = found.findIndex((ofLook) => (ofLook[at]?.missing.length ?? 0) > 0)
+    const look = decidedAt ?? (open === -1 ? looks.length - 1 : open)
+    const figures = found[look]?.[at]
+    if (figures === undefined) return []
     const { test, ...sides } = figures
     const words = { better: policyWords(better), than: policyWords(than) }
-    return [{ ...claim, ...words, ...sides, ...test, ...judgement }]
+    const atLook = design === undefined ? {} : { look: looks[look] ?? seeds.length }
+    return [{ ...claim, ...words, ...sides, ...test, ...judgement, ...atLook }]
   })
+}
+
+/** The seeds that the looks of a design ask for so far: more only while a claim that all runs are there for is not decided. */
+function seedsDue(
+  { design, seeds }: ExperimentStatement,
+  claims: readonly ReportedHypothesis[],
+): readonly number[] {
+  if (design === undefined) return seeds
+  const open = claims.filter(({ missing }) => missing.length > 0).map(({ look = seeds.length }) => look)
+  const decided = claims.map(({ look = 0 }) => look)
+  return seeds.slice(0, Math.max(...(open.length > 0 ? [Math.min(...open)] : decided), design.looks[0] ?? 0))
 }
 
 function policyWords({ arm, version }: MeasuredPolicy): string {

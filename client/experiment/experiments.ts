@@ -54,7 +54,7 @@ export interface RunExperiments {
   /**
    * Begins or continues an experiment.
    * @param options.parallel runs in progress at once
-   * @param options.elsewhere runs that are done elsewhere and are not begun here
+   * @param options.elsewhere runs that are not begun here: done elsewhere, or of a later look
    * @throws SessionFault `experiment_changed`, `run_exists`
    */
   beginExperiment(
@@ -194,7 +194,7 @@ function runsHere(statement: ExperimentStatement, elsewhere: readonly RunId[]): 
 /** Differences between the statement that an experiment began with and another, in words; empty where they agree. */
 export function statementChanges(before: ExperimentStatement, now: ExperimentStatement): readonly string[] {
   if (isSameFile(before, now)) return []
-  const keys = ['seeds', 'suites', 'version', 'hypotheses', 'test', 'level'] as const
+  const keys = ['seeds', 'suites', 'version', 'hypotheses', 'test', 'design', 'level'] as const
   const changed = keys.filter((key) => !isDeepStrictEqual(plain(before[key]), plain(now[key])))
   const armsBefore = new Map(
     before.arms.map(({ arm, config }) => {
@@ -209,7 +209,7 @@ export function statementChanges(before: ExperimentStatement, now: ExperimentSta
 
 /** As it is stored. */
 function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value))
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
 async function insertStatement(

@@ -151,6 +151,16 @@ describe('a statement that cannot be run', () => {
       claim('{ better: one, than: two, by: 0.1, detect: 0.05 }'),
       /`hypotheses\.0\.detect` is 0\.05: expected a difference above 0\.1/,
     ],
+    [
+      'looks that do not end with all seeds',
+      ['design: { looks: [2, 4] }', ...claim('{ better: one, than: two }')],
+      /`design\.looks` are 2, 4: expected rising numbers of seeds, the last of them 3/,
+    ],
+    [
+      'looks without a claim',
+      ['design: { looks: [2, 3] }', ...whole],
+      /`design\.looks` judge claims, and there are none/,
+    ],
     ['a seed twice', [...whole.slice(0, 2), 'seeds: [1, 1]', ...whole.slice(3)], /`seeds` .*each seed once/],
     ['no seed', [...whole.slice(0, 2), ...whole.slice(3)], /`seeds` is missing/],
     ['an arm that sets the seed', [...whole, '  three: { seed: 7 }'], /`seeds` has the seeds/],

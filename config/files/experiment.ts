@@ -16,6 +16,7 @@ import {
   isDetectable,
   type TestKind,
 } from '../../learning/claims/hypothesis.ts'
+import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { smallestSignFlip } from '../../learning/claims/sign-flip.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import { shownValue } from '../../learning/run/wrong-value.ts'
@@ -75,6 +76,8 @@ export interface ExperimentStatement {
   readonly measure?: MeasureName
   readonly hypotheses: readonly Hypothesis[]
   readonly test: TestKind
+  /** Looks at the first of the seeds; absent: one look, at all. */
+  readonly design?: LookDesign
   readonly level: number
 }
 
@@ -129,6 +132,7 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     ...(rest.measure.of === 'success' ? {} : { measure: rest.measure.of }),
     hypotheses: hypotheses.map((claim) => hypothesisOf(claim, rest.measure.version, suites)),
     test: rest.test,
+    ...(rest.design === undefined ? {} : { design: rest.design }),
     level: rest.level,
   }
   refuseUnmeasurable(read, statement)
@@ -197,6 +201,7 @@ function issueWords(issue: z.core.$ZodIssue): readonly Wrong[] {
 
 function knownKeys([section]: readonly PropertyKey[]): readonly string[] {
   const { shape } = experimentSchema
+  if (section === 'design') return Object.keys(shape.design.unwrap().shape)
   if (section === 'measure') return Object.keys(shape.measure.unwrap().shape)
   if (section === 'hypotheses') return Object.keys(shape.hypotheses.unwrap().element.shape)
   return Object.keys(shape)
@@ -258,6 +263,7 @@ function refuseUnmeasurable(read: YamlFile, statement: ExperimentStatement): voi
       wrongs.push({ path: ['measure', 'suites'], words: `names ${suite}: expected a suite of an arm` })
   for (const [at, claim] of hypotheses.entries())
     wrongs.push(...unmeasurable(statement, claim, ['hypotheses', at]), ...untestable(statement, claim, at))
+  wrongs.push(...wrongLooks(statement))
   const smallest = smallestSignFlip(seeds.length)
   if (test === 'sign_flip' && hypotheses.length > 0 && smallest > level)
     wrongs.push({
@@ -265,6 +271,18 @@ function refuseUnmeasurable(read: YamlFile, statement: ExperimentStatement): voi
       words: `is sign_flip: of ${seeds.length} seeds its smallest p is ${smallest}, above the level of ${level}: expected more seeds, or \`test: t\``,
     })
   if (wrongs.length > 0) throw fault(read, wrongs)
+}
+
+function wrongLooks({ design, seeds, hypotheses }: ExperimentStatement): readonly Wrong[] {
+  if (design === undefined) return []
+  const { looks } = design
+  const wrong = (words: string) => [{ path: ['design', 'looks'], words }]
+  if (hypotheses.length === 0) return wrong('judge claims, and there are none: expected `hypotheses`')
+  if (looks.some((look, at) => look <= (looks[at - 1] ?? 0)) || looks.at(-1) !== seeds.length)
+    return wrong(
+      `are ${looks.join(', ')}: expected rising numbers of seeds, the last of them ${seeds.length}, as many as \`seeds\` has`,
+    )
+  return []
 }
 
 function unmeasurable(

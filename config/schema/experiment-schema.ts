@@ -6,6 +6,7 @@
  * - Names of an experiment and its arms have no dot, so that the names of its runs tell them.
  */
 import { z } from 'zod'
+import { spendingNames } from '../../learning/claims/sequential.ts'
 import { measureNames } from '../../learning/evaluation/measure.ts'
 import { largestReward } from '../../learning/evaluation/reward.ts'
 import { amount, probability, text } from './bounded-field.ts'
@@ -116,6 +117,26 @@ export const experimentSchema = z.strictObject({
     .default('t')
     .describe(
       'Which p is held against the level: of the t test over seeds, or of the sign-flip test over seeds, which needs six seeds at least. Both are reported.',
+    ),
+  design: z
+    .strictObject({
+      looks: z
+        .array(amount(64).min(2))
+        .min(2)
+        .max(10)
+        .describe(
+          'Seeds at each look, rising: the claims are judged over the first of them, and the last look has all.',
+        ),
+      spending: z
+        .enum(spendingNames)
+        .default('obrien-fleming')
+        .describe(
+          'How the level is spent on the looks (Lan and DeMets): `obrien-fleming` keeps most for the last, `pocock` spends it evenly.',
+        ),
+    })
+    .optional()
+    .describe(
+      'Looks at which the experiment ends early when every claim is decided; without it, all seeds are run.',
     ),
   level: probability.gt(0).max(0.5).default(0.05).describe('Level of the family of claims, two-sided.'),
 })

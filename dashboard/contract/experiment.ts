@@ -78,6 +78,8 @@ export interface ExperimentClaim
   readonly on: readonly string[]
   readonly better: string
   readonly than: string
+  /** With looks that were stated: the seeds over which it is judged. */
+  readonly look?: number
   /** Seeds of which a run is not done. */
   readonly missing: readonly number[]
   readonly instances: number

@@ -81,14 +81,14 @@ describe('a hypothesis', () => {
     expect(test.difference).toBeCloseTo(0.4, 12)
     // s = 0.05, so t = 0.4·√3/0.05 = 13.86 with 2 degrees of freedom: p = 0.0052 by SciPy.
     expect(test.t?.p).toBeCloseTo(0.005168, 6)
-    expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
+    expect(judgeFamily([[test]], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
       { verdict: 'shown' },
     ])
   })
 
   it('of a larger difference than there is is contradicted', () => {
     const test = pairedTest(clear, { by: 0.8, seed: 1 })
-    expect(judgeFamily([test], { claims: [{ by: 0.8 }], kind: 't', level })).toMatchObject([
+    expect(judgeFamily([[test]], { claims: [{ by: 0.8 }], kind: 't', level })).toMatchObject([
       { verdict: 'contradicted' },
     ])
   })
@@ -100,7 +100,7 @@ describe('a hypothesis', () => {
     expect(alone.t).toBeUndefined()
     expect(chance.t?.p).toBe(0)
     for (const test of [alone, chance])
-      expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
+      expect(judgeFamily([[test]], { claims: [{ by: 0 }], kind: 't', level })).toMatchObject([
         { verdict: 'not shown' },
       ])
   })
@@ -108,7 +108,7 @@ describe('a hypothesis', () => {
   it('is not shown by the signs of three seeds, whose smallest p is one quarter', () => {
     const test = pairedTest(clear, { by: 0, seed: 1 })
     expect(test.signFlip).toEqual({ p: 0.25, smallest: 0.25, exact: true })
-    expect(judgeFamily([test], { claims: [{ by: 0 }], kind: 'sign_flip', level })).toMatchObject([
+    expect(judgeFamily([[test]], { claims: [{ by: 0 }], kind: 'sign_flip', level })).toMatchObject([
       { p: 0.25, verdict: 'not shown' },
     ])
   })
@@ -117,7 +117,7 @@ describe('a hypothesis', () => {
   it('that has no figure counts in the family all the same', () => {
     const test = pairedTest(clear, { by: 0, seed: 1 })
     const family = Array.from({ length: 11 }, (_, at) => (at === 0 ? test : undefined))
-    const judged = judgeFamily(family, { claims: family.map(() => ({ by: 0 })), kind: 't', level })
+    const judged = judgeFamily([family], { claims: family.map(() => ({ by: 0 })), kind: 't', level })
     // 11 · 0.0052 = 0.057
     expect(judged[0]).toMatchObject({ verdict: 'not shown' })
     expect(judged[0]?.adjusted).toBeCloseTo(11 * (test.t?.p ?? 0), 12)
@@ -144,7 +144,7 @@ describe('a claim that two arms are level', () => {
   /** Five seeds on 2000 instances, each with so many more won. */
   const verdictOf = (within: number, ...won: readonly number[]) => {
     const differences = suiteOf(...won.map((more) => gained(more, 2000)))
-    const [judged] = judgeFamily([pairedTest(differences, { by: 0, within, seed: 1 })], {
+    const [judged] = judgeFamily([[pairedTest(differences, { by: 0, within, seed: 1 })]], {
       claims: [{ by: 0, within }],
       kind: 't',
       level,

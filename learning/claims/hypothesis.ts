@@ -15,6 +15,7 @@ import type { Interval } from '../statistics/interval.ts'
 import { meanInterval, meanTest } from '../statistics/student-t.ts'
 import { type CrossedDifferences, crossedInterval, seedDifferences } from './crossed-bootstrap.ts'
 import { holmAdjusted } from './holm.ts'
+import { type LookDesign, sequentialP } from './sequential.ts'
 import { type SignFlipTest, signFlipTest } from './sign-flip.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -53,7 +54,7 @@ export interface PairedTest {
 }
 
 export interface Judgement {
-  /** The p of the claim alone, two-sided. */
+  /** The p of the claim alone, two-sided; with several looks that of all so far. */
   readonly p: number
   /** The p adjusted for the family (Holm). */
   readonly adjusted: number
@@ -65,6 +66,11 @@ interface Trial extends ClaimedDifference {
   readonly seed: number
   /** Whether they are differences of shares. */
   readonly isShare?: boolean
+}
+
+/** A judgement with the look, counted from 0, at which it was made; without one while the claim is not decided. */
+export interface FamilyJudgement extends Judgement {
+  readonly decidedAt?: number
 }
 
 /**
@@ -126,25 +132,39 @@ export interface Judging {
 }
 
 /**
- * Judges a family of claims together.
- * @param tests [claims] undefined where there is no figure
- * @param claims [claims] the differences that were stated
+ * Judges a family of claims together, at one look or at several: then a claim is decided at the first look that shows something.
+ * @param looks [looks so far][claims] tests over the seeds of the look; undefined where there is no figure
+ * @param judging.claims [claims] the differences that were stated
+ * @param judging.design the looks that were stated; one by default
  * @returns [claims]
  */
 export function judgeFamily(
-  tests: readonly (PairedTest | undefined)[],
-  { claims, kind, level }: Judging & { readonly claims: readonly ClaimedDifference[] },
-): readonly Judgement[] {
-  const pValues = tests.map((test) => pOf(test, kind))
-  const adjusted = holmAdjusted(pValues)
-  return tests.map((test, at) => ({
-    p: pValues[at] ?? 1,
-    adjusted: adjusted[at] ?? 1,
-    verdict:
-      test === undefined || (adjusted[at] ?? 1) > level
-        ? 'not shown'
-        : verdictBy(test.bootstrap, claims[at] ?? { by: 0 }),
-  }))
+  looks: readonly (readonly (PairedTest | undefined)[])[],
+  {
+    claims,
+    design,
+    kind,
+    level,
+  }: Judging & { readonly claims: readonly ClaimedDifference[]; readonly design?: LookDesign | undefined },
+): readonly FamilyJudgement[] {
+  let judged = claims.map((): FamilyJudgement => ({ p: 1, adjusted: 1, verdict: 'not shown' }))
+  for (const [look, tests] of looks.entries()) {
+    const pValues = claims.map((_, claim) => {
+      const ofLooks = looks.slice(0, look + 1).map((each) => pOf(each[claim], kind))
+      return design === undefined ? (ofLooks.at(-1) ?? 1) : sequentialP(ofLooks, design)
+    })
+    const adjusted = holmAdjusted(pValues)
+    judged = judged.map((before, at): FamilyJudgement => {
+      const [test, p = 1, familyP = 1] = [tests[at], pValues[at], adjusted[at]]
+      if (before.decidedAt !== undefined) return before
+      const found =
+        test === undefined || familyP > level
+          ? 'not shown'
+          : verdictBy(test.bootstrap, claims[at] ?? { by: 0 })
+      return { p, adjusted: familyP, verdict: found, ...(found === 'not shown' ? {} : { decidedAt: look }) }
+    })
+  }
+  return judged
 }
 
 /**

@@ -72,7 +72,7 @@ describe('the short ways to a verdict', () => {
         const differences = asDifferences(tables)
         const trial = { by: 0, ...(isLevel ? { within: 0.3 } : {}), seed: 1 }
         const test = pairedTest(differences, trial)
-        const [judged] = judgeFamily([test, undefined], { claims: [trial], kind, level: 0.3 })
+        const [judged] = judgeFamily([[test, undefined]], { claims: [trial, trial], kind, level: 0.3 })
         expect(
           verdictAlone(test.seeds, () => test.bootstrap, { ...trial, kind, level: 0.3, claims: 2 }),
         ).toBe(judged?.verdict)

@@ -100,7 +100,7 @@ describe('an experiment', () => {
 
   it('is not taken for one that states something else', async () => {
     const other = join(folder, 'other.yaml')
-    const text = readFileSync(file, 'utf8').replace('base: ../', `base: ${process.cwd()}/`)
+    const text = readFileSync(file, 'utf8').replace('base: ../../', `base: ${process.cwd()}/`)
     writeFileSync(other, text.replace('than: plain }', 'than: plain, by: 0.2 }'))
     const refused = await startPerdure(undisturbed, 'experiment', other).ended
     expect(refused).toMatchObject({ code: 2, stdout: '' })

@@ -102,7 +102,7 @@ const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim; isShare: boolean
   claim,
   isShare,
 }) => {
-  const { difference, t, bootstrap, signFlip, missing, adjusted, verdict } = claim
+  const { difference, t, bootstrap, signFlip, look, missing, adjusted, verdict } = claim
   const isOpen = missing.length > 0
   const reach = isShare ? 1 : Math.max(Math.abs(t?.low ?? 1), Math.abs(t?.high ?? 1))
   const inUnit = (interval: Interval) => `${differenceBetween(interval, isShare)}${isShare ? ' points' : ''}`
@@ -132,7 +132,10 @@ const ClaimFigures: FunctionComponent<{ claim: ExperimentClaim; isShare: boolean
         {isOpen ? (
           <span class="quiet">open: seeds {missing.join(', ')} are missing</span>
         ) : (
-          <span class={`badge ${verdicts[verdict]}`}>{verdictWords(claim, isShare)}</span>
+          <span class={`badge ${verdicts[verdict]}`}>
+            {verdictWords(claim, isShare)}
+            {look === undefined ? '' : ` at ${look} seeds`}
+          </span>
         )}
       </td>
     </>
