@@ -1,9 +1,9 @@
-/** An algorithm of your own: `learning.algorithm: ./own-algorithm.ts` in a configuration beside it. */
+/** `learning.algorithm: ./own-algorithm.ts` in a configuration beside it. */
 import type { Algorithm } from 'perdure'
 
 export const algorithm: Algorithm = {
   name: 'brief-median',
-  /** How much better than the median of its group an episode is, less for long ones. */
+  /** Better than the median of its group, less for long episodes. */
   advantagesOf: (groups) =>
     groups.map(({ episodes }) => {
       const sorted = episodes.map(({ reward }) => reward).sort((a, b) => a - b)

@@ -13,8 +13,8 @@ import {
   type BatchAdvantages,
   type BatchGroup,
   batchAdvantages,
+  type ComparisonRules,
 } from '../../learning/algorithms/batch-advantages.ts'
-import type { StepGroupRules } from '../../learning/algorithms/step-groups.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
 import { clock } from '../../machine/services/clock.ts'
@@ -22,11 +22,10 @@ import { clock } from '../../machine/services/clock.ts'
 /** The methods of the thread. */
 export type AdvantageMethods = {
   readonly advantages: {
-    readonly request: {
+    readonly request: ComparisonRules & {
       /** Path of the module. */
       readonly module: string
       readonly groups: readonly BatchGroup[]
-      readonly stepGroups: StepGroupRules
     }
     readonly reply: BatchAdvantages
   }
@@ -45,10 +44,11 @@ let thread: { readonly worker: Worker; readonly calls: ThreadCalls<AdvantageMeth
 export async function advantagesBy(
   algorithm: string,
   groups: readonly BatchGroup[],
-  { stepGroups }: { readonly stepGroups: StepGroupRules },
+  { stepGroups, earlier }: ComparisonRules,
   limitMs = answerMs,
 ): Promise<BatchAdvantages> {
-  if (isAlgorithmName(algorithm)) return batchAdvantages(algorithms[algorithm], groups, { stepGroups })
+  const rules = { stepGroups, ...(earlier === undefined ? {} : { earlier }) }
+  if (isAlgorithmName(algorithm)) return batchAdvantages(algorithms[algorithm], groups, rules)
   if (thread === undefined || thread.calls.isLost) thread = start()
   const { worker, calls } = thread
   const answered = new AbortController()
@@ -65,7 +65,7 @@ export async function advantagesBy(
     () => undefined,
   )
   try {
-    return await calls.call('advantages', { module: algorithm, groups, stepGroups })
+    return await calls.call('advantages', { module: algorithm, groups, ...rules })
   } finally {
     answered.abort()
     await tooLong

@@ -15,12 +15,9 @@
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { LearningChange } from '../../contract/messages.ts'
-import { type GroupId, type RunId, seedOf, uniforms } from '../../identity/identity.ts'
-import { rewardRules } from '../../learning/evaluation/reward.ts'
+import { type GroupId, type RunId, seedOf } from '../../identity/identity.ts'
 import { learningRateAt } from '../../learning/loss/learning-rate.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
-import { teaches } from '../../learning/rollout/refill.ts'
-import { drawnReplays, replayableSteps } from '../../learning/rollout/replay.ts'
 import { staleness, stalenessStatistics } from '../../learning/rollout/staleness.ts'
 import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import { noTrainerFigures, type TrainerFigures, trainerFigures } from '../../learning/run/metrics.ts'
@@ -38,14 +35,13 @@ import {
   type UpdateStatistics,
 } from '../../policy/trainer/trainer.ts'
 import { checkOffer } from '../../policy/trainer/update/losses.ts'
-import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Groups } from '../../storage/records/groups.ts'
 import type { StoredUpdate, Updates } from '../../storage/records/updates.ts'
 import type { Store } from '../../storage/store.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
-import { turnsTeach } from './lesson.ts'
+import { earlierGroups } from './earlier-groups.ts'
 import { lossChoices, readReference } from './loss-choices.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
@@ -116,8 +112,8 @@ export async function updatePolicy(
   const groups = await consumedGroups(request, store)
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)
-  const replays = await replayedGroups(request, rules, store)
-  const { batch, learnt, figures } = await collectBatch(store, ids, rules, replays)
+  const earlier = await earlierGroups(store, request, ids, rules)
+  const { batch, learnt, figures } = await collectBatch(store, ids, rules, earlier)
   const { worth, ...collected } = figures
   const since = clock.monotonic()
   const trained = await train(request, opened, batch, tools)
@@ -159,36 +155,6 @@ async function consumedGroups(
   }
   await store.flushed()
   return consumed.map(({ id, version }) => ({ group: id, version }))
-}
-
-/** Groups of the last updates that this one learns from once more: some of those that taught something. */
-async function replayedGroups(
-  { run, step }: UpdateRequest,
-  rules: BatchRules,
-  store: UpdateStore,
-): Promise<readonly GroupId[]> {
-  const { learning, rollout, seed } = rules
-  const groups: GroupId[] = []
-  for (const consumedBy of replayableSteps(step, learning.replay))
-    for (const { id, task, result } of await store.groups.list(run, { consumedBy }))
-      if (result !== undefined && (await taught(store, { task, ...result }, rules))) groups.push(id)
-  const bound = { groupsPerUpdate: rollout.groupsPerUpdate, share: learning.replay.share }
-  return drawnReplays(groups, bound, uniforms(seedOf(seed, step, 'replay')))
-}
-
-/** Whether a group taught something; one whose trajectories are deleted is known by its rewards alone. */
-async function taught(
-  { episodes }: UpdateStore,
-  group: Parameters<typeof turnsTeach>[1],
-  rules: BatchRules,
-): Promise<boolean> {
-  if (teaches(group.rewards, rules.learning, rewardRules(rules, group.task))) return true
-  try {
-    return await turnsTeach(episodes, group, rules)
-  } catch (error) {
-    if (!(error instanceof StorageFault && error.kind === 'missing')) throw error
-    return false
-  }
 }
 
 /** The trainer's part, where there is something to learn from. */

@@ -60,7 +60,7 @@ function trajectoryOf(
     ended: 3000,
   }
   return {
-    episode: { id, task, created, seal } as SealedEpisode,
+    episode: { id, task, created, seal, instance: '1' } as SealedEpisode,
     tokens: new Int32Array(time),
     lossMask,
     logprobs: new Float32Array(time),
@@ -273,6 +273,27 @@ it('a group of equal rewards whose turns differ is trained on before those that 
   )
 })
 
+it('earlier groups of an instance are compared with those of the update, and nothing is learnt from them', async () => {
+  const groupOf = (reward: number) => ({
+    ...{ task: 'db', version: 1 },
+    episodes: [reward, reward].map((paid) => ({ reward: paid, paid, state: 'a', turns: [[1, 1]] as const })),
+  })
+  const { store, ids } = storeOf([groupOf(1), groupOf(0)])
+  const [own, earlier] = ids as [GroupId, GroupId]
+  const learning = { ...rules.learning, algorithm: 'critic' }
+  const compared = [earlier, groupId(run, 99)]
+  const { batch, figures } = await collectBatch(
+    store,
+    [own],
+    { ...rules, learning },
+    { replays: [], compared },
+  )
+  // a is worth 1/2: the episodes of the update were better, one action token each.
+  expect(batch?.advantages).toEqual(Float32Array.of(0, 0.5, 0, 0.5))
+  expect(figures).toMatchObject({ episodes: 2, groupsWithPreference: 1 })
+  expect((await collectBatch(store, [own], { ...rules, learning })).batch).toBeNull()
+})
+
 // [STEP-GROUPS-3]
 it('what the turns of an episode were paid that hit a limit is compared where its task keeps it', async () => {
   const episodes = [0.5, 0].map((paid) => ({
@@ -300,13 +321,18 @@ it('replayed groups are learnt from by their weight, and count in no figure of w
   const learning = { ...rules.learning, replay: { share: 1, maxAge: 4, weight: 0.5 } }
   const replaying = { ...rules, learning }
   const deleted = groupId(run, 99)
-  const { batch, figures } = await collectBatch(store, [first], replaying, [second, deleted])
+  const { batch, figures } = await collectBatch(store, [first], replaying, {
+    replays: [second, deleted],
+    compared: [],
+  })
   expect(figures).toMatchObject({ replayed: 1, episodes: 2, tokens: 6, groupsWithPreference: 1 })
   // Four action tokens, and four of half the weight: 1/6 and 1/12; one token is read before each turn.
   const [own, other] = [Math.fround(1 / 6), Math.fround(1 / 12)]
   expect([...(batch?.weights ?? [])]).toEqual([0, own, own, 0, own, own, 0, other, other, 0, other, other])
   // The groups that were played teach nothing: neither do the earlier ones.
-  expect((await collectBatch(store, [third], replaying, [second])).batch).toBeNull()
+  expect(
+    (await collectBatch(store, [third], replaying, { replays: [second], compared: [] })).batch,
+  ).toBeNull()
 })
 
 it('each task has its groups, its moments and its share of the gradient, and live weights of tasks hold', async () => {
@@ -484,7 +510,10 @@ it.each(
       learning: { ...chosen, imitation: { coefficient: 0.1 }, replay: { share: 1, weight: 0.5 } },
       evaluation: { suites: [] },
     })
-    const { batch, learnt } = await collectBatch(store, ids.slice(0, 2), own, ids.slice(2))
+    const { batch, learnt } = await collectBatch(store, ids.slice(0, 2), own, {
+      replays: ids.slice(2),
+      compared: [],
+    })
     const { offsets = [], advantages = [], weights = [], imitation = [], lossMask = [] } = batch ?? {}
     expect(learnt.length).toBe(offsets.length - 1)
     expect(learnt.filter(({ source }) => source === 'replayed').length).toBeGreaterThan(0)

@@ -51,18 +51,26 @@ export interface PlayedGroups {
 /** The part of a run's configuration that decides on its batches. */
 export type BatchRules = Pick<RunConfig, 'seed' | 'tasks' | 'rollout' | 'crossPolicy' | 'learning'>
 
+/** Groups of earlier updates. */
+export interface EarlierGroups {
+  /** They are learnt from once more. */
+  readonly replays: readonly GroupId[]
+  /** They are of instances of the update's own groups, and only compared with them. */
+  readonly compared: readonly GroupId[]
+}
+
 /** A group before the batch decides which are trained on. */
 type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
 /**
- * @param replays groups of earlier updates that are learnt from once more
+ * @param earlier groups of earlier updates; what retention has deleted of them is left out
  * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom algorithm
  */
 export async function collectBatch(
   store: PlayedGroups,
   groups: readonly GroupId[],
   rules: BatchRules,
-  replays: readonly GroupId[] = [],
+  earlier: EarlierGroups = { replays: [], compared: [] },
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
@@ -73,14 +81,22 @@ export async function collectBatch(
   const collected = played.map((group, index): CollectedGroup => {
     return { ...group, skipped: trained[index] === false, replayed: false }
   })
-  const replayed = await collectReplays(store, collected, rules, replays)
+  // Earlier groups are nothing to learn from alone.
+  const ownTeaches = collected.some((group) => isLesson(group, rules))
+  const replayed = (ownTeaches ? await collectEarlier(store, earlier.replays, rules) : []).map(
+    (group): CollectedGroup => ({ ...group, skipped: false, replayed: true }),
+  )
+  const compared = await collectEarlier(store, earlier.compared, rules)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
   const learnable = learntFrom.map((group) => ({
     ...comparable(group, rules),
     ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
   }))
-  const compared = await advantagesBy(rules.learning.algorithm, learnable, rules.learning)
-  const plan = planBatch(learnable, compared, {
+  const advantages = await advantagesBy(rules.learning.algorithm, learnable, {
+    ...rules.learning,
+    ...(compared.length === 0 ? {} : { earlier: compared.map((group) => comparable(group, rules)) }),
+  })
+  const plan = planBatch(learnable, advantages, {
     ...rules.learning,
     taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
   })
@@ -139,18 +155,16 @@ function isLesson(group: PlayedGroup, rules: BatchRules): boolean {
   return groupTeaches(comparable(group, rules), rules.learning)
 }
 
-/** Groups that are replayed, without those that retention has deleted; none where the new groups teach nothing. */
-async function collectReplays(
+/** Groups of earlier updates, without those that retention has deleted. */
+async function collectEarlier(
   store: PlayedGroups,
-  own: readonly CollectedGroup[],
+  groups: readonly GroupId[],
   rules: BatchRules,
-  replays: readonly GroupId[],
-): Promise<CollectedGroup[]> {
-  const ownTeaches = own.some((group) => isLesson(group, rules))
-  const found: CollectedGroup[] = []
-  for (const id of ownTeaches ? replays : []) {
+): Promise<PlayedGroup[]> {
+  const found: PlayedGroup[] = []
+  for (const id of groups) {
     try {
-      found.push({ ...(await collectGroup(store, id, rules)), skipped: false, replayed: true })
+      found.push(await collectGroup(store, id, rules))
     } catch (error) {
       if (!(error instanceof StorageFault && error.kind === 'missing')) throw error
     }

@@ -38,13 +38,11 @@ const stepGroupsSchema = z.strictObject({
     .max(100)
     .default(0)
     .describe(
-      "Weight ω of a step's advantage beside that of its episode; 0: steps are not compared. Only environments that name their exact states have steps to compare.",
+      "Weight ω of a step's advantage beside that of its episode; 0: none. Only environments that name exact states have steps to compare.",
     ),
   discount: probability
     .default(0.95)
-    .describe(
-      'Discount γ of what is paid later, in the return from a step; also of algorithms that compare turns.',
-    ),
+    .describe('Discount γ of what is paid later, in the return from a turn.'),
 })
 
 const replaySchema = z.strictObject({
@@ -56,9 +54,7 @@ const replaySchema = z.strictObject({
     .describe(
       'Groups of earlier updates that an update learns from once more, at most this many times `rollout.groupsPerUpdate`; 0: none.',
     ),
-  maxAge: count(64)
-    .default(4)
-    .describe('Updates that the own update of a replayed group lies behind at most.'),
+  maxAge: count(64).default(4).describe('Latest updates whose groups may be read once more.'),
   weight: z
     .number()
     .gt(0)

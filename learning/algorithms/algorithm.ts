@@ -24,6 +24,8 @@ export interface Algorithm {
   ) => readonly (readonly EpisodeAdvantage[])[]
   /** Whether turns have advantages of their own, so that a group of equal rewards may teach something; absent: they have none. */
   readonly comparesTurns?: boolean
+  /** Whether it reads groups of earlier updates beside those of this one; absent: it does not. */
+  readonly readsEarlier?: boolean
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
@@ -35,6 +37,9 @@ export interface Algorithm {
 export interface AdvantageSettings {
   /** γ, what a reward counts one turn earlier: `learning.stepGroups.discount`. */
   readonly discount: number
+  /** Where the algorithm reads earlier groups: those of the last `learning.replay.maxAge` updates, of instances in this one; nothing is
+   * learnt from them. */
+  readonly earlier?: readonly ComparedGroup[]
 }
 
 /** The figures of a minibatch: means over its action tokens. */

@@ -51,6 +51,13 @@ export interface BatchAdvantages {
   readonly normalizesBatch: boolean
 }
 
+/** How the episodes of a batch are compared. */
+export interface ComparisonRules {
+  readonly stepGroups: StepGroupRules
+  /** Groups of earlier updates, for an algorithm that reads them. */
+  readonly earlier?: readonly BatchGroup[]
+}
+
 /**
  * Compares the episodes of a batch.
  * @throws RangeError a group of fewer than two rewards, a reward not finite, lengths that do not fit
@@ -58,10 +65,13 @@ export interface BatchAdvantages {
 export function batchAdvantages(
   algorithm: Algorithm,
   groups: readonly BatchGroup[],
-  { stepGroups }: { readonly stepGroups: StepGroupRules },
+  { stepGroups, earlier }: ComparisonRules,
 ): BatchAdvantages {
   for (const { rewards } of groups) checkRewards(rewards)
-  const found = algorithm.advantagesOf(groups.map(comparedGroup), { discount: stepGroups.discount })
+  const found = algorithm.advantagesOf(groups.map(comparedGroup), {
+    discount: stepGroups.discount,
+    ...(earlier === undefined ? {} : { earlier: earlier.map(comparedGroup) }),
+  })
   return {
     groups: groups.map((group, index) => unitsOf(group, found[index] ?? [], stepGroups, algorithm)),
     normalizesBatch: algorithm.normalizesBatch === true,

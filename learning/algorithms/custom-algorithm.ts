@@ -26,8 +26,11 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
   return {
     name: own.name,
     advantagesOf: (groups, settings) =>
-      run(() => checkedAdvantages(own.advantagesOf(structuredClone(groups), { ...settings }), groups)),
+      run(() =>
+        checkedAdvantages(own.advantagesOf(structuredClone(groups), structuredClone(settings)), groups),
+      ),
     normalizesBatch: own.normalizesBatch === true,
+    readsEarlier: own.readsEarlier === true,
     loss: lossName(loss) === undefined ? checkedLoss(loss, run) : loss,
     ...(own.rejects === undefined
       ? {}

@@ -1,21 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { uniforms } from '../../identity/identity.ts'
-import { drawnReplays, replayableSteps } from './replay.ts'
+import { drawnReplays, earlierSteps } from './replay.ts'
 
 describe('replay', () => {
-  it('groups of the last updates may be replayed, and none where the share is 0', () => {
-    expect(replayableSteps(1, { share: 1, maxAge: 4, weight: 1 })).toEqual([])
-    expect(replayableSteps(3, { share: 1, maxAge: 4, weight: 1 })).toEqual([1, 2])
-    expect(replayableSteps(9, { share: 1, maxAge: 4, weight: 1 })).toEqual([5, 6, 7, 8])
-    expect(replayableSteps(9, { share: 0, maxAge: 4, weight: 1 })).toEqual([])
+  it('groups of the last updates may be read once more', () => {
+    expect(earlierSteps(1, { maxAge: 4 })).toEqual([])
+    expect(earlierSteps(3, { maxAge: 4 })).toEqual([1, 2])
+    expect(earlierSteps(9, { maxAge: 4 })).toEqual([5, 6, 7, 8])
   })
 
   // [REPLAY-1]
   it('no group is older than the bound, nor of the update itself', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 64 }), (step, maxAge) => {
-        for (const other of replayableSteps(step, { share: 1, maxAge, weight: 1 })) {
+        for (const other of earlierSteps(step, { maxAge })) {
           expect(step - other).toBeGreaterThan(0)
           expect(step - other).toBeLessThanOrEqual(maxAge)
           expect(other).toBeGreaterThan(0)

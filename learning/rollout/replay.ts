@@ -17,10 +17,10 @@ export interface ReplayRules {
   readonly weight: number
 }
 
-/** Updates whose groups may be replayed, the oldest first. @example replayableSteps(5, { share: 1, maxAge: 2, weight: 1 }) // [3, 4] */
-export function replayableSteps(step: number, { share, maxAge }: ReplayRules): number[] {
+/** Updates whose groups may be read once more, the oldest first. @example earlierSteps(5, { maxAge: 2 }) // [3, 4] */
+export function earlierSteps(step: number, { maxAge }: Pick<ReplayRules, 'maxAge'>): number[] {
   const oldest = Math.max(1, step - maxAge)
-  return share === 0 ? [] : Array.from({ length: step - oldest }, (_, age) => oldest + age)
+  return Array.from({ length: step - oldest }, (_, age) => oldest + age)
 }
 
 /** Draws the groups that are replayed, in the order in which they are given. @param next uniforms in [0, 1) */

@@ -19,6 +19,7 @@ const algorithmSchema = z.looseObject({
   name: z.string().min(1),
   advantagesOf: z.custom<Algorithm['advantagesOf']>(isFunction, 'expected a function'),
   normalizesBatch: z.boolean().optional(),
+  readsEarlier: z.boolean().optional(),
   loss: z.looseObject({
     lossesOf: z.custom<Algorithm['loss']['lossesOf']>(isFunction, 'expected a function'),
     readsReference: z.boolean().optional(),

@@ -45,25 +45,28 @@ function plain(groups: readonly ComparedGroup[], index: number, discount: number
 }
 
 it('groups of one instance have one table of values, those of another do not', () => {
-  // As in the header: a is worth 1/2 in the groups of one instance.
+  // As in the header: a is worth 1/2 in the groups of one instance, also where one of them is of an earlier update.
   const of = (instance: string, reward: number) => ({
     ...{ task: 'db', instance, episodes: [through('a', reward), through('a', reward)] },
   })
-  const groups = [of('1', 1), of('1', 0), of('2', 1)]
-  expect(critic.advantagesOf(groups, { discount: 1 })).toEqual([
+  const [own, other, foreign] = [of('1', 1), of('1', 0), of('2', 1)]
+  expect(critic.advantagesOf([own, other, foreign], { discount: 1 })).toEqual([
     [[0.5], [0.5]],
     [[-0.5], [-0.5]],
     [[0], [0]],
   ])
+  expect(critic.advantagesOf([own], { discount: 1, earlier: [other, foreign] })).toEqual([[[0.5], [0.5]]])
 })
 
 it('is what estimates over all lengths give, in random batches', () => {
   const batches = fc.array(comparedGroups, { minLength: 1, maxLength: 3 })
+  const others = fc.array(comparedGroups, { maxLength: 2 })
   fc.assert(
-    fc.property(batches, fc.constantFrom(0, 0.5, 0.95, 1), (groups, discount) => {
-      const found = critic.advantagesOf(groups, { discount })
+    fc.property(batches, others, fc.constantFrom(0, 0.5, 0.95, 1), (groups, earlier, discount) => {
+      const found = critic.advantagesOf(groups, { discount, earlier })
+      expect(found).toHaveLength(groups.length)
       for (const [index, group] of groups.entries())
-        expectNear(perTurn(group, found[index] ?? []).flat(), plain(groups, index, discount))
+        expectNear(perTurn(group, found[index] ?? []).flat(), plain([...groups, ...earlier], index, discount))
     }),
     { numRuns: 300 },
   )
