@@ -247,7 +247,7 @@ describe.skipIf(absent !== undefined)(`the page${absent === undefined ? '' : ` (
       // One of two instances was lost by the first and won by the second.
       await page.getByRole('cell', { name: '+50.0' }).waitFor()
       await page.waitForURL(({ href }) => href.includes('compare?of=first%2Csecond'))
-      const suite = page.getByRole('figure').filter({ hasText: 'Evaluation, few' })
+      const suite = page.getByRole('figure').filter({ hasText: 'Success on few' })
       await suite.getByText('first 50 %').waitFor()
       await suite.getByText('second 100 %').waitFor()
     })

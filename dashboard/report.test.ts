@@ -88,7 +88,7 @@ function evaluated(suite: string, version: number, value: number): EvaluationRow
     planned: 10,
     lost: {},
     instances: 10,
-    meanReward: value,
+    means: [],
     passAt: {},
   }
   return { id: `r/e-${suite}-v${version}-1`, suite, version, step: version, seed: 1, created: 0, found }

@@ -19,7 +19,8 @@ import { StorageFault, storageFaultOf } from '../storage/disk/fault.ts'
 import { asCsv, metricsKinds, metricsTable } from '../storage/metrics/metrics-table.ts'
 import { type Answerer, createAnswerer } from './answerer.ts'
 import type { RunCurves } from './contract/curves.ts'
-import type { EvaluationsAnswer } from './contract/evaluation.ts'
+import { type DrawnMeasure, drawnMeasures } from './contract/drawn-measures.ts'
+import type { EvaluationRow, EvaluationsAnswer } from './contract/evaluation.ts'
 import type { HomeFacts } from './contract/home.ts'
 import {
   branchesRoute,
@@ -184,37 +185,64 @@ export function withReport(html: string, report: Report): string {
   return html.replace('</head>', () => `${element}\n</head>`)
 }
 
-/** Success on each suite beside the expert, and in training by task; both over versions. */
+/** Success and further measures on each suite, beside the expert, and in training by task; both over versions. */
 export function figuresOf(run: string, evaluations: EvaluationsAnswer, curves: RunCurves): readonly Figure[] {
   const suites = [...new Set(evaluations.evaluations.map(({ suite }) => suite))]
-  const drawn = suites.map((suite) => ({
-    name: `success-${suite}.svg`,
-    title: `${run}: success on ${suite}`,
-    lines: suiteLines(suite, evaluations),
-  }))
+  const drawn = suites.flatMap((suite) => {
+    const found = foundOn(suite, evaluations)
+    return drawnMeasures(found.map((row) => row.found)).map((measure) => ({
+      name: `${measure.of}-${suite}.svg`,
+      title: `${run}: ${measure.titleOn(suite)}`,
+      isShare: measure.isShare,
+      lines: suiteLines(suite, { found, measure, experts: evaluations.experts }),
+    }))
+  })
   const training = {
+    isShare: true,
     name: 'success-in-training.svg',
     title: `${run}: success in training`,
     lines: trainingLines(curves),
   }
-  return [...drawn, training].flatMap(({ name, title, lines }) =>
-    lines.length === 0 ? [] : [{ name, svg: learningCurve(lines, title) }],
+  return [...drawn, training].flatMap(({ name, title, isShare, lines }) =>
+    lines.length === 0 ? [] : [{ name, svg: learningCurve(lines, title, isShare) }],
   )
+}
+
+interface FoundRow {
+  readonly version: number
+  readonly found: Required<EvaluationRow>['found']
+}
+
+/** Complete results on a suite, by version. */
+function foundOn(
+  suite: string,
+  { evaluations }: Pick<EvaluationsAnswer, 'evaluations'>,
+): readonly FoundRow[] {
+  return evaluations
+    .flatMap(({ version, found, ...row }) =>
+      row.suite === suite && found !== undefined && isComplete(found) ? [{ version, found }] : [],
+    )
+    .toSorted((a, b) => a.version - b.version)
 }
 
 function suiteLines(
   suite: string,
-  { evaluations, experts }: Pick<EvaluationsAnswer, 'evaluations' | 'experts'>,
+  {
+    found,
+    measure,
+    experts,
+  }: Pick<EvaluationsAnswer, 'experts'> & {
+    readonly found: readonly FoundRow[]
+    readonly measure: DrawnMeasure
+  },
 ): readonly ReportedCurve[] {
-  const points = evaluations
-    .flatMap((row) =>
-      row.suite === suite && row.found !== undefined && isComplete(row.found)
-        ? [pointOf(row.version, row.found.success)]
-        : [],
-    )
-    .toSorted((a, b) => a.version - b.version)
+  const points = found.flatMap(({ version, ...row }) => {
+    const estimate = measure.pick(row.found)
+    return estimate === undefined ? [] : [pointOf(version, estimate)]
+  })
   if (points.length === 0) return []
-  const expert = experts.find((row) => row.suite === suite)
+  // Experts are measured by success alone.
+  const expert = measure.of === 'success' ? experts.find((row) => row.suite === suite) : undefined
   // One point is no line.
   const level = expert && points.map(({ version }) => pointOf(version, expert.success))
   return [

@@ -53,6 +53,7 @@ beforeAll(async () => {
       learning: { clipHigh: name === 'first' ? 0.2 : 0.3 },
       evaluation: { suites, gates },
     }
+    const half = { value: 0.5, low: 0, high: 1 }
     const run = await addRun(home, name, config)
     // The second run keeps no batch files.
     const advantages = name === 'first' ? ({ advantages: [0.5, -0.75] } as const) : {}
@@ -74,7 +75,7 @@ beforeAll(async () => {
       planned: 2,
       lost: {},
       episodes: [0, 1].map((sample) => episodeId(id, sample, 0)),
-      statistics: { meanReward: 0.5 },
+      statistics: { measures: { reward: half, turns: half, tokens: half }, judgedBy: 'reward' },
       ended: 9000,
     })
   }
@@ -201,7 +202,17 @@ describe('the answers', () => {
   test('evaluations have intervals, and gates when they closed', async () => {
     const { evaluations, gates } = await ask(evaluationsRoute('first'))
     expect(evaluations).toMatchObject([
-      { suite: 'few', version: 2, step: 2, found: { n: 2, success: { value: 0.5 }, meanReward: 0.5 } },
+      {
+        suite: 'few',
+        version: 2,
+        step: 2,
+        found: {
+          n: 2,
+          success: { value: 0.5 },
+          measured: { of: 'reward', value: 0.5 },
+          means: [{ of: 'reward' }, { of: 'turns' }, { of: 'tokens' }],
+        },
+      },
     ])
     expect(gates).toMatchObject([{ suite: 'few', action: 'pause', closed: [{ reason: 'few fell' }] }])
   })
@@ -228,13 +239,18 @@ describe('the answers', () => {
     const { suites, differences } = await ask(
       comparisonRoute([{ run: 'first' }, { run: 'second', version: 2 }]),
     )
-    // The second policy wins one of the two instances more: +50 points, better on one.
+    // The suite is judged by reward. The second policy wins one more of two instances, which the first lost at a reward of −0.2.
     expect(suites).toMatchObject([
       {
         suite: 'few',
         findings: [
           { version: 2, success: { value: 0.5 } },
-          { success: { value: 1 }, instances: 2, paired: { difference: 0.5, better: 1, worse: 0 } },
+          {
+            success: { value: 1 },
+            instances: 2,
+            paired: { difference: 0.6, better: 1, worse: 0 },
+            measure: { words: 'mean reward' },
+          },
         ],
       },
     ])

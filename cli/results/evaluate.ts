@@ -9,7 +9,7 @@
 import { Command } from 'commander'
 import type { MeasuredSuite } from '../../client/run/evaluations.ts'
 import { episodeCountWords, isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
-import { judgedFigure, judgedWords } from '../../learning/evaluation/judgement.ts'
+import { judgedFigures, judgedWords } from '../../learning/evaluation/judgement.ts'
 import { wilsonInterval } from '../../learning/statistics/interval.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { shareWithInterval } from '../runs/live-view.ts'
@@ -102,8 +102,7 @@ async function askLiveRun(
 /** @example ['mean reward 1.88 (1.85 to 1.91), turns 3.2 (3.0 to 3.4), tokens 41 (39 to 43)'] */
 function measureWords({ measures: found }: MeasuredSuite): readonly string[] {
   if (found === undefined) return []
-  const words = Object.keys(found).flatMap((of) => judgedFigure(of, found) ?? [])
-  return [words.map(judgedWords).join(', ')]
+  return [judgedFigures(found).map(judgedWords).join(', ')]
 }
 
 /** The lost episodes and the consequence; empty when none was lost. */

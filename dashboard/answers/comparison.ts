@@ -46,6 +46,7 @@ export async function comparisonAnswer(
         const pair = paired[index - 1]?.find((each) => each.suite === suite)
         return {
           ...findingOf(pair?.after ?? found),
+          ...(pair === undefined ? {} : { measure: pair.measure }),
           instances: pair?.instances ?? 0,
           ...(pair?.paired === undefined ? {} : { paired: pair.paired }),
           ...(pair?.unpaired === undefined ? {} : { unpaired: pair.unpaired }),
@@ -72,8 +73,8 @@ async function newestBySuite(
 }
 
 function findingOf(found: EvaluationFindings | SideFindings): Omit<PolicyFinding, 'instances'> {
-  const { version, n, planned } = found
-  return { version, n, planned, success: estimateOf(found) }
+  const { version, n, planned, measured } = found
+  return { version, n, planned, success: estimateOf(found), ...(measured && { measured }) }
 }
 
 /** Keys in which any configuration differs from the first one. */

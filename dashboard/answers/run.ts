@@ -7,6 +7,7 @@ import { configFields } from '../../config/schema/fields.ts'
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { gatesInForce } from '../../contract/training-state.ts'
+import { judgedFigure, judgedFigures } from '../../learning/evaluation/judgement.ts'
 import { failingWords, leftOutWords } from '../../learning/run/failing-words.ts'
 import { standstillWords } from '../../learning/run/learning-signal.ts'
 import { stepOfVersion } from '../../learning/run/version-step.ts'
@@ -131,7 +132,8 @@ function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
   const row = { id, suite, version, step, seed, created, ...(failure === undefined ? {} : { failure }) }
   if (result === undefined) return row
   const { success, n, planned, lost, ended, statistics } = result
-  const figures: SuiteFigures & { readonly meanReward?: unknown } = statistics
+  const figures: SuiteFigures = statistics
+  const measured = judgedFigure(figures.judgedBy ?? 'success', figures.measures)
   return {
     ...row,
     ended,
@@ -142,7 +144,8 @@ function rowOf(stored: StoredEvaluation, step: number): EvaluationRow {
       planned,
       lost,
       instances: figures.instances ?? n,
-      meanReward: typeof figures.meanReward === 'number' ? figures.meanReward : null,
+      ...(measured === undefined ? {} : { measured }),
+      means: judgedFigures(figures.measures),
       passAt: figures.passAtIntervals ?? {},
     },
   }

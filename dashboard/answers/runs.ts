@@ -108,8 +108,8 @@ function suitesOf(found: readonly EvaluationFindings[]): readonly SuiteRow[] {
 }
 
 function findingOf(found: EvaluationFindings): SuiteFinding {
-  const { version, n, planned } = found
-  return { version, n, planned, success: estimateOf(found) }
+  const { version, n, planned, measured } = found
+  return { version, n, planned, success: estimateOf(found), ...(measured && { measured }) }
 }
 
 /** Means of so many stretches of equal length, at most. @example thinned([1, 2, 3, 4], 2) // [1.5, 3.5] */

@@ -1,6 +1,7 @@
 /** Policies beside one another, on the suites that they share. */
 
-import type { Estimate } from '../../learning/evaluation/measure.ts'
+import type { JudgedFigure } from '../../learning/evaluation/judgement.ts'
+import type { Estimate, Measure } from '../../learning/evaluation/measure.ts'
 import type { SuccessDifference } from '../../learning/statistics/paired-difference.ts'
 import type { SettingValue } from './run.ts'
 
@@ -35,6 +36,10 @@ export interface PolicyFinding {
   readonly n: number
   readonly planned: number
   readonly success: Estimate
+  /** The suite's measure, where it is another than success. */
+  readonly measured?: JudgedFigure | undefined
+  /** The measure of the difference. */
+  readonly measure?: Pick<Measure, 'words' | 'isShare' | 'unit'>
   /** Instances that the reference has played too, and the difference to it; absent for the reference. */
   readonly instances: number
   readonly paired?: SuccessDifference['paired']

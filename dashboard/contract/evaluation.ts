@@ -1,5 +1,6 @@
 /** Evaluations of a run, and the gates that judge them. */
 import type { LostEpisodes } from '../../learning/evaluation/evaluation-completeness.ts'
+import type { JudgedFigure } from '../../learning/evaluation/judgement.ts'
 import type { Estimate } from '../../learning/evaluation/measure.ts'
 
 export interface EvaluationRow {
@@ -23,7 +24,10 @@ export interface EvaluationRow {
     readonly planned: number
     readonly lost: LostEpisodes
     readonly instances: number
-    readonly meanReward: number | null
+    /** The suite's measure, where it is another than success. */
+    readonly measured?: JudgedFigure | undefined
+    /** Means over the episodes, each with its 95 % interval: the measures of every task, and the metrics of this one. */
+    readonly means: readonly JudgedFigure[]
     /** By k, where instances have several samples. */
     readonly passAt: Readonly<Record<string, Estimate>>
   }
@@ -31,7 +35,7 @@ export interface EvaluationRow {
 
 export interface GateRow {
   readonly suite: string
-  /** Largest loss of success that it allows. */
+  /** Largest loss that it allows. */
   readonly drop: number
   readonly confidence: number
   readonly against: 'best' | 'last'

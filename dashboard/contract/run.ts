@@ -1,4 +1,5 @@
 /** Runs: the list, and all that is said of one beside its curves. */
+import type { JudgedFigure } from '../../learning/evaluation/judgement.ts'
 import type { Estimate } from '../../learning/evaluation/measure.ts'
 import type { RunPhase, RunStatus } from '../../learning/run/run-phase.ts'
 import type { JsonValue } from '../../messages/message.ts'
@@ -47,6 +48,8 @@ export interface SuiteFinding {
   readonly planned: number
   /** Share that succeeded, with its 95 % interval. */
   readonly success: Estimate
+  /** The suite's measure, where it is another than success. */
+  readonly measured?: JudgedFigure | undefined
 }
 
 export interface RunsAnswer {

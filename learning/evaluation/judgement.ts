@@ -49,6 +49,11 @@ export function judgedFigure(of: string, figures: MeasureFigures | undefined): J
   return figure === undefined || better === undefined ? undefined : { of, better, ...figure }
 }
 
+/** All means of a result, in the order in which they are reported. */
+export function judgedFigures(figures: MeasureFigures | undefined): readonly JudgedFigure[] {
+  return Object.keys(figures ?? {}).flatMap((of) => judgedFigure(of, figures) ?? [])
+}
+
 /** @example judgedWords({ of: 'score', unit: 'points', value: 41, … }) // 'score 41 points (39 to 43)' */
 export function judgedWords({ value, low, high, ...measure }: JudgedFigure): string {
   return `${measureWords(measure)} ${valueWords(value, measure)} (${plain(low)} to ${plain(high)})`

@@ -2,7 +2,8 @@
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
 import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
-import { count, points, pointsBetween } from '../../../learning/statistics/figures.ts'
+import { judgedWords } from '../../../learning/evaluation/judgement.ts'
+import { count, differenceBetween, differenceOf } from '../../../learning/statistics/figures.ts'
 import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import type { ComparisonAnswer, PolicyFinding, PolicyName, SuiteBeside } from '../../contract/comparison.ts'
@@ -120,7 +121,7 @@ const SuiteTable: FunctionComponent<SuiteProps> = ({ suite, policies }) => (
         { name: 'Version', isFigures: true },
         { name: 'Success', isFigures: true },
         { name: 'Success with its interval', isUnseen: true },
-        { name: 'Difference, points', isFigures: true },
+        { name: differenceName(suite), isFigures: true },
         { name: 'Difference with its interval', isUnseen: true },
         { name: 'Better on', isFigures: true },
         { name: 'Worse on', isFigures: true },
@@ -139,6 +140,13 @@ const SuiteTable: FunctionComponent<SuiteProps> = ({ suite, policies }) => (
     </Table>
   </Section>
 )
+
+/** The differences of a suite are of one measure. */
+function differenceName({ findings }: SuiteBeside): string {
+  const measure = findings.find((each) => each?.measure !== undefined)?.measure
+  if (measure === undefined || measure.isShare) return 'Difference, points'
+  return `Difference, ${measure.unit === undefined ? measure.words : `${measure.words} in ${measure.unit}`}`
+}
 
 interface LineProps {
   readonly name: string
@@ -162,7 +170,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
         </td>
       </tr>
     )
-  const { version, success, n, planned } = finding
+  const { version, success, measured, n, planned } = finding
   const interval = `${percent(success.low)} to ${percent(success.high)}`
   return (
     <tr>
@@ -170,6 +178,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
       <td class="figures">v{version}</td>
       <td class="figures" title={`${interval}, ${count(n)} episodes`}>
         {percent(success.value)}
+        {measured === undefined ? null : <small class="quiet"> {judgedWords(measured)}</small>}
         {n < planned ? <small class="quiet"> {episodeCountWords(finding)}</small> : null}
       </td>
       <td>
@@ -181,7 +190,7 @@ const FindingLine: FunctionComponent<LineProps> = ({ name, colour, finding, isRe
 }
 
 const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: PolicyFinding }> = ({
-  finding: { paired, unpaired, instances },
+  finding: { paired, unpaired, instances, measure },
   colour,
   isReference,
 }) => {
@@ -193,15 +202,29 @@ const PairedCells: FunctionComponent<Omit<LineProps, 'name'> & { finding: Policy
       </td>
     )
   const { difference, low, high } = found
-  const interval = `${pointsBetween(found)} points${paired === undefined ? ', not paired' : ''}`
+  const isShare = measure?.isShare ?? true
+  const unit = isShare ? 'points' : (measure?.unit ?? '')
+  const interval =
+    `${differenceBetween(found, isShare)} ${unit}${paired === undefined ? ', not paired' : ''}`.trim()
+  const words = differenceOf(difference, isShare)
+  // A share has bounds; other differences are shown beside their own interval.
+  const reach = isShare ? 1 : Math.max(Math.abs(low), Math.abs(high), Number.MIN_VALUE)
   const isCertain = low > 0 || high < 0
   return (
     <>
       <td class="figures" title={interval}>
-        {isCertain ? <b>{points(difference)}</b> : points(difference)}
+        {isCertain ? <b>{words}</b> : words}
       </td>
       <td>
-        <Span value={difference} low={low} high={high} from={-1} to={1} colour={colour} label={interval} />
+        <Span
+          value={difference}
+          low={low}
+          high={high}
+          from={-reach}
+          to={reach}
+          colour={colour}
+          label={interval}
+        />
       </td>
       <td class="figures">{paired === undefined ? '–' : count(paired.better)}</td>
       <td class="figures">{paired === undefined ? '–' : count(paired.worse)}</td>

@@ -26,7 +26,7 @@ import { ConfigurationTab } from './run/configuration.tsx'
 import { CurvesTab } from './run/curves.tsx'
 import { FlightTab } from './run/flight.tsx'
 import { AuditTrail, OrdersTab } from './run/orders.tsx'
-import { UpdateProgress } from './runs.tsx'
+import { foundText, UpdateProgress } from './runs.tsx'
 
 const tabs = [
   ['', 'Curves'],
@@ -121,12 +121,12 @@ const RunHead: FunctionComponent<{ answer: RunAnswer }> = ({ answer }) => {
               name: `Evaluation, ${suite}`,
               value: (
                 <>
-                  {isComplete(latest) ? percent(latest.success.value) : episodeCountWords(latest)}{' '}
+                  {isComplete(latest) ? foundText(latest) : episodeCountWords(latest)}{' '}
                   <small>
                     v{latest.version}
                     {best === null || best.version === latest.version
                       ? ''
-                      : `, best ${percent(best.success.value)} at v${best.version}`}
+                      : `, best ${foundText(best)} at v${best.version}`}
                   </small>
                 </>
               ),

@@ -2,12 +2,13 @@
 import type { FunctionComponent } from 'preact'
 import { useState } from 'preact/hooks'
 import { episodeCountWords, isComplete } from '../../../learning/evaluation/evaluation-completeness.ts'
+import { judgedWords } from '../../../learning/evaluation/judgement.ts'
 import { bytes, count } from '../../../learning/statistics/figures.ts'
 import { percent } from '../../../learning/statistics/percent.ts'
 import { addressOf } from '../../contract/addresses.ts'
 import { mostPolicies } from '../../contract/comparison.ts'
 import { experimentsRoute, runsRoute } from '../../contract/routes.ts'
-import type { RunRow, SuiteRow } from '../../contract/run.ts'
+import type { RunRow, SuiteFinding, SuiteRow } from '../../contract/run.ts'
 import { useAnswer } from '../answer.ts'
 import { Spark } from '../charts/span.tsx'
 import { findingNewsOf, news } from '../live.ts'
@@ -268,8 +269,14 @@ export const UpdateProgress: FunctionComponent<{ step: number; updates: number }
 
 function suiteText({ suite, best, latest }: SuiteRow): string {
   if (!isComplete(latest)) return `${suite} ${episodeCountWords(latest)}`
-  const latestText = `${suite} ${percent(latest.success.value)}`
+  const latestText = `${suite} ${foundText(latest)}`
   return best === null || best.version === latest.version
     ? latestText
-    : `${latestText} (best ${percent(best.success.value)}, v${best.version})`
+    : `${latestText} (best ${foundText(best)}, v${best.version})`
+}
+
+/** The success, and the measure that the suite is judged by. */
+export function foundText({ success, measured }: SuiteFinding): string {
+  const words = percent(success.value)
+  return measured === undefined ? words : `${words}, ${judgedWords(measured)}`
 }

@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { percent } from '../../../../learning/statistics/percent.ts'
 import type { Column, RunCurves } from '../../../contract/curves.ts'
+import { drawnMeasures } from '../../../contract/drawn-measures.ts'
 import type { EvaluationsAnswer } from '../../../contract/evaluation.ts'
 import { curvesRoute, evaluationsRoute } from '../../../contract/routes.ts'
 import { Chart } from '../../charts/chart.tsx'
@@ -14,6 +15,7 @@ import { FaultNotice } from '../../parts/notice.tsx'
 import { Section } from '../../parts/section.tsx'
 import { type AnswerRoute, ask, PageFault } from '../../source.ts'
 import { type AxisName, axisNames, axisOf, axisTexts } from '../run/axis.ts'
+import { isFound } from '../run/suite-lines.ts'
 import { type MeasuredCurves, mergedAxis, suiteCurves, suitesOf } from './suite-curves.ts'
 
 type Picked = (
@@ -90,18 +92,22 @@ const ComparedSuites: FunctionComponent<SuitesProps> = ({ runs, curves, evaluate
   })
   return (
     <>
-      {suitesOf(measured).map((suite) => {
-        const drawn = suiteCurves(suite, measured, axisName)
-        return drawn === undefined ? null : (
-          <Chart
-            key={suite}
-            title={`Evaluation, ${suite}`}
-            {...drawn}
-            range={[0, 1]}
-            write={(value) => percent(value, 0)}
-            height={220}
-          />
-        )
+      {suitesOf(measured).flatMap((suite) => {
+        const found = measured.flatMap(({ evaluations }) => evaluations.filter(isFound))
+        const own = found.filter((each) => each.suite === suite).map((each) => each.found)
+        return drawnMeasures(own).map((measure) => {
+          const drawn = suiteCurves(suite, measured, axisName, measure)
+          return drawn === undefined ? null : (
+            <Chart
+              key={`${suite} ${measure.of}`}
+              title={measure.titleOn(suite)}
+              {...drawn}
+              {...(measure.isShare ? { range: [0, 1] } : {})}
+              write={measure.write}
+              height={220}
+            />
+          )
+        })
       })}
     </>
   )

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunCurves } from '../../../contract/curves.ts'
+import { drawnMeasures } from '../../../contract/drawn-measures.ts'
 import type { EvaluationRow } from '../../../contract/evaluation.ts'
 import { mergedAxis, suiteCurves, suitesOf } from './suite-curves.ts'
+
+const [bySuccess = expect.fail('no success')] = drawnMeasures([])
 
 /** A run of two updates, which took so many tokens each. */
 function runOf(run: string, tokens: number, evaluations: readonly EvaluationRow[]) {
@@ -24,7 +27,7 @@ function evaluated(suite: string, step: number, value?: number): EvaluationRow {
   const success = { value, low: value - 0.1, high: value + 0.1 }
   return {
     ...row,
-    found: { success, n: 100, planned: 100, lost: {}, instances: 100, meanReward: null, passAt: {} },
+    found: { success, n: 100, planned: 100, lost: {}, instances: 100, means: [], passAt: {} },
   }
 }
 
@@ -36,14 +39,14 @@ test('evaluations of several runs stand where the updates of each do', () => {
     runOf('two', 15, [evaluated('few', 0, 0.2), evaluated('many', 1, 0.9), evaluated('few', 1, 0.5)]),
   ]
   expect(suitesOf(runs)).toEqual(['few', 'many'])
-  const found = suiteCurves('few', runs, 'tokens')
+  const found = suiteCurves('few', runs, 'tokens', bySuccess)
   // The first update of one run comes after 10 tokens, that of the other after 15.
   expect(found?.axis.values).toEqual([0, 10, 15])
   expect(found?.series.map(({ label, values, colour }) => [label, values, colour])).toEqual([
     ['one', [0.2, 0.3, null], 'colour of one'],
     ['two', [0.2, null, 0.5], 'colour of two'],
   ])
-  expect(suiteCurves('none', runs, 'tokens')).toBeUndefined()
+  expect(suiteCurves('none', runs, 'tokens', bySuccess)).toBeUndefined()
 })
 
 // [MERGED-1]

@@ -1,5 +1,5 @@
 /**
- * The success of several runs on a suite, in one chart.
+ * A measure of several runs on a suite, in one chart.
  *
  * Invariants
  * - [SUITE-CURVES-1] Each run's evaluations stand where its own updates do; a run that was not measured on the suite has no
@@ -7,6 +7,7 @@
  * - [MERGED-1] Every value keeps the place that its own axis gave it; between its points a curve has none.
  */
 import type { Column, RunCurves } from '../../../contract/curves.ts'
+import type { DrawnMeasure } from '../../../contract/drawn-measures.ts'
 import type { EvaluationRow } from '../../../contract/evaluation.ts'
 import type { Axis, Series } from '../../charts/series.ts'
 import { type AxisName, axisOf } from '../run/axis.ts'
@@ -38,6 +39,7 @@ export function suiteCurves(
   suite: string,
   runs: readonly MeasuredCurves[],
   axisName: AxisName,
+  { pick }: Pick<DrawnMeasure, 'pick'>,
 ): { readonly axis: Axis; readonly series: readonly Series[] } | undefined {
   const measured = runs.flatMap(({ curves, evaluations, colour }) => {
     const points = latestOfVersions(evaluations.filter(isFound).filter((each) => each.suite === suite))
@@ -52,7 +54,7 @@ export function suiteCurves(
     const column = (which: 'value' | 'low' | 'high') =>
       merged.spread(
         curve,
-        points.map(({ found }) => found.success[which]),
+        points.map(({ found }) => pick(found)?.[which] ?? null),
       )
     const [values, low, high] = [column('value'), column('low'), column('high')]
     return { label, colour, values, low, high, isSparse: true, isGapless: true }

@@ -8,10 +8,17 @@ import {
   isComplete,
   type LostEpisodes,
 } from '../../../../learning/evaluation/evaluation-completeness.ts'
+import {
+  type JudgedFigure,
+  judgedWords,
+  measureWords,
+  valueWords,
+} from '../../../../learning/evaluation/judgement.ts'
 import { count } from '../../../../learning/statistics/figures.ts'
 import { percent } from '../../../../learning/statistics/percent.ts'
 import { addressOf } from '../../../contract/addresses.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
+import { type DrawnMeasure, drawnMeasures } from '../../../contract/drawn-measures.ts'
 import type { EvaluationRow, EvaluationsAnswer, ExpertRow, GateRow } from '../../../contract/evaluation.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { seriesColour } from '../../charts/colours.ts'
@@ -47,22 +54,26 @@ export const EvaluationSection: FunctionComponent<SectionProps> = ({
       note="Each on instances of its own, with its 95 % interval."
     >
       <div class="charts wide">
-        {suites.map((suite, index) => (
-          <SuiteChart
-            key={suite}
-            suite={suite}
-            colour={seriesColour(index)}
-            evaluations={evaluations.filter(isFound).filter((each) => each.suite === suite)}
-            expert={experts.find((each) => each.suite === suite)}
-            curves={curves}
-            axisName={axisName}
-            marks={marks}
-          />
-        ))}
+        {suites.flatMap((suite, index) => {
+          const own = evaluations.filter(isFound).filter((each) => each.suite === suite)
+          return drawnMeasures(own.map(({ found }) => found)).map((measure) => (
+            <SuiteChart
+              key={`${suite} ${measure.of}`}
+              suite={suite}
+              measure={measure}
+              colour={seriesColour(index)}
+              evaluations={own}
+              expert={experts.find((each) => each.suite === suite)}
+              curves={curves}
+              axisName={axisName}
+              marks={marks}
+            />
+          ))
+        })}
         <EvaluationTable evaluations={evaluations} suites={suites} />
       </div>
       {gates.map((gate) => (
-        <GateNotice key={gate.suite} gate={gate} />
+        <GateNotice key={gate.suite} gate={gate} judged={judgedIn(evaluations, gate.suite)} />
       ))}
     </Section>
   )
@@ -70,21 +81,30 @@ export const EvaluationSection: FunctionComponent<SectionProps> = ({
 
 interface SuiteChartProps extends Omit<SectionProps, 'evaluations'> {
   readonly suite: string
+  readonly measure: DrawnMeasure
   readonly colour: string
   readonly evaluations: readonly FoundEvaluation[]
   readonly expert: ExpertRow | undefined
 }
 
-const SuiteChart: FunctionComponent<SuiteChartProps> = ({ suite, evaluations, expert, marks, ...drawn }) => (
-  <Chart
-    title={`Success on ${suite}`}
-    {...suiteLines(evaluations, expert, drawn)}
-    marks={marks}
-    range={[0, 1]}
-    write={(value) => percent(value, 0)}
-    height={230}
-  />
-)
+const SuiteChart: FunctionComponent<SuiteChartProps> = ({ suite, evaluations, expert, marks, ...drawn }) => {
+  const { titleOn, isShare, write } = drawn.measure
+  return (
+    <Chart
+      title={titleOn(suite)}
+      {...suiteLines(evaluations, expert, drawn)}
+      marks={marks}
+      {...(isShare ? { range: [0, 1] } : {})}
+      write={write}
+      height={230}
+    />
+  )
+}
+
+/** The measure by which a suite is judged; undefined where it is success. */
+function judgedIn(evaluations: readonly EvaluationRow[], suite: string): JudgedFigure | undefined {
+  return evaluations.findLast((each) => each.suite === suite && each.found !== undefined)?.found?.measured
+}
 
 interface TableProps {
   readonly evaluations: readonly EvaluationRow[]
@@ -133,12 +153,14 @@ const Finding: FunctionComponent<{ evaluation: EvaluationRow; colour: string }> 
         {failure === undefined ? 'in progress' : `failed: ${failure}`}
       </td>
     )
-  const { value, low, high } = found.success
+  const { measured, success } = found
+  const { value, low, high } = success
   const interval = `${percent(low)} to ${percent(high)}`
   return (
     <>
       <td class={`figures ${isComplete(found) ? '' : 'quiet'}`} title={interval}>
         {percent(value)}
+        {measured === undefined ? null : <small class="quiet"> {judgedWords(measured)}</small>}
       </td>
       <td class="interval">
         <Span value={value} low={low} high={high} from={0} to={1} colour={colour} label={interval} />
@@ -158,9 +180,12 @@ function lossText(lost: LostEpisodes): string | undefined {
   return kinds.length === 0 ? undefined : kinds.join(', ')
 }
 
-const GateNotice: FunctionComponent<{ gate: GateRow }> = ({ gate }) => {
+const GateNotice: FunctionComponent<{ gate: GateRow; judged: JudgedFigure | undefined }> = ({
+  gate,
+  judged,
+}) => {
   const { suite, drop, confidence, against, action, closed } = gate
-  const rule = `${action === 'pause' ? 'pauses' : 'rolls back'} the run when ${suite} gets worse than the ${against} one by more than ${percent(drop)}, at ${percent(confidence, 0)} confidence`
+  const rule = `${action === 'pause' ? 'pauses' : 'rolls back'} the run when ${judged === undefined ? suite : `${measureWords(judged)} on ${suite}`} gets worse than the ${against} one by more than ${judged === undefined ? percent(drop) : valueWords(drop, judged)}, at ${percent(confidence, 0)} confidence`
   return (
     <div class={`notice ${closed.length === 0 ? '' : 'mixed'} gate`}>
       <p>

@@ -10,6 +10,7 @@
 import { isComplete } from '../../../../learning/evaluation/evaluation-completeness.ts'
 import type { Estimate } from '../../../../learning/evaluation/measure.ts'
 import type { RunCurves } from '../../../contract/curves.ts'
+import type { DrawnMeasure } from '../../../contract/drawn-measures.ts'
 import type { EvaluationRow, ExpertRow } from '../../../contract/evaluation.ts'
 import type { Axis, Series } from '../../charts/series.ts'
 import { type AxisName, axisOf } from './axis.ts'
@@ -31,7 +32,17 @@ interface SuiteLines {
 export function suiteLines(
   evaluations: readonly FoundEvaluation[],
   expert: ExpertRow | undefined,
-  { curves, axisName, colour }: { curves: RunCurves; axisName: AxisName; colour: string },
+  {
+    curves,
+    axisName,
+    colour,
+    measure: { of, pick },
+  }: {
+    curves: RunCurves
+    axisName: AxisName
+    colour: string
+    measure: Pick<DrawnMeasure, 'of' | 'pick'>
+  },
 ): SuiteLines {
   const points = latestOfVersions(evaluations)
   const axis = axisOf(axisName, curves)
@@ -40,10 +51,10 @@ export function suiteLines(
   const values = now === undefined || now <= (places.at(-1) ?? now) ? places : [...places, now]
   const level = (label: string, value: number | undefined, of: string): readonly Series[] =>
     value === undefined ? [] : [{ label, colour: of, isDashed: true, values: values.map(() => value) }]
-  const measured = (pick: (success: Estimate) => number) =>
+  const measured = (which: keyof Estimate) =>
     values.map((_, at) => {
       const point = points[at]
-      return point === undefined ? null : pick(point.found.success)
+      return (point && pick(point.found)?.[which]) ?? null
     })
   const warmStart = points.find(({ version }) => version === 0)
   return {
@@ -53,12 +64,13 @@ export function suiteLines(
         label: 'with reinforcement learning',
         colour,
         isSparse: true,
-        values: measured(({ value }) => value),
-        low: measured(({ low }) => low),
-        high: measured(({ high }) => high),
+        values: measured('value'),
+        low: measured('low'),
+        high: measured('high'),
       },
-      ...level('warm start alone', warmStart?.found.success.value, 'var(--quiet)'),
-      ...level('the expert', expert?.success.value, 'var(--ink)'),
+      ...level('warm start alone', warmStart && pick(warmStart.found)?.value, 'var(--quiet)'),
+      // Experts are measured by success alone.
+      ...level('the expert', of === 'success' ? expert?.success.value : undefined, 'var(--ink)'),
     ],
   }
 }
