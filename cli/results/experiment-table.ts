@@ -14,6 +14,7 @@ import type { RunCost } from '../../client/experiment/measured-runs.ts'
 import { verdictWords, withinWords } from '../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
 import { measures } from '../../learning/evaluation/measure.ts'
+import { budgetText } from '../../learning/run/budget.ts'
 import {
   differenceBetween,
   differenceOf,
@@ -97,11 +98,11 @@ function claimsTable({ hypotheses, measure }: ExperimentReport): Table {
 
 /** A claim, by its name. */
 export function claimWords(
-  { name, by, within, on }: Pick<ReportedHypothesis, 'name' | 'by' | 'within' | 'on'>,
+  { name, by, within, at, on }: Pick<ReportedHypothesis, 'name' | 'by' | 'within' | 'at' | 'on'>,
   isShare: boolean,
 ): string {
   const more = by === 0 ? '' : ` by ${differenceOf(by, isShare)}`
-  return `${name}${within === undefined ? more : ` within ${withinWords(within, isShare)}`}, on ${on.join(' + ')}`
+  return `${name}${within === undefined ? more : ` within ${withinWords(within, isShare)}`}, on ${on.join(' + ')}${at === undefined ? '' : ` at ${budgetText(at)}`}`
 }
 
 function statedVerdict(claim: ReportedHypothesis, isShare: boolean): string {

@@ -21,7 +21,7 @@ export interface ClaimDifferences {
 
 export async function claimDifferences(
   { seeds, measure = 'success' }: Pick<ExperimentStatement, 'seeds' | 'measure'>,
-  { better, than, on }: Pick<Hypothesis, 'better' | 'than' | 'on'>,
+  { better, than, at, on }: Pick<Hypothesis, 'better' | 'than' | 'at' | 'on'>,
   runs: readonly MeasuredRun[],
 ): Promise<ClaimDifferences> {
   const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
@@ -31,8 +31,8 @@ export async function claimDifferences(
     const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
     const bySuite: InstanceDifferences[] = []
     for (const suite of on) {
-      const first = one && figureOf(one, suite, better.version)
-      const second = other && figureOf(other, suite, than.version)
+      const first = one && figureOf(one, suite, better.version, at)
+      const second = other && figureOf(other, suite, than.version, at)
       if (first === undefined || second === undefined) break
       const differences = differencesOf(await first.shares(), await second.shares(), measure)
       if (differences.size > 0) bySuite.push(differences)

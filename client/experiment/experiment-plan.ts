@@ -40,7 +40,7 @@ export interface PlannedSize {
   readonly cost?: RunCost
 }
 
-export interface PlannedHypothesis extends Pick<Hypothesis, 'name' | 'by' | 'within' | 'on'> {
+export interface PlannedHypothesis extends Pick<Hypothesis, 'name' | 'by' | 'within' | 'at' | 'on'> {
   /** The true difference that is to be found. */
   readonly difference: number
   readonly spread: Spread
@@ -102,7 +102,7 @@ async function planClaim(
   points: number | undefined,
 ): Promise<PlannedHypothesis> {
   const { test: kind, level, seeds, arms, hypotheses } = statement
-  const { name, by, within, on } = claim
+  const { name, by, within, at, on } = claim
   const difference = differenceOf(claim, points)
   const pilotSeeds = [...new Set(runs.map(({ seed }) => seed))]
   const found = await claimDifferences({ ...statement, seeds: pilotSeeds }, claim, runs)
@@ -124,6 +124,7 @@ async function planClaim(
   const cautious = { ...spread, seeds: spread.seeds * likelyExcess(paired) }
   return {
     ...{ name, by, ...(within === undefined ? {} : { within }), on, difference, spread },
+    ...(at === undefined ? {} : { at }),
     pilotSeeds: paired,
     statedPower: seeds.length < 2 ? 0 : powerOf(usual, seeds.length),
     sizes: factors.map((factor): PlannedSize => {

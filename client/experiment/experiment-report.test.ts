@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Hypothesis } from '../../config/files/experiment.ts'
 import { experimentName } from '../../identity/identity.ts'
+import type { Budget } from '../../learning/run/budget.ts'
 import { tinyExperiment } from '../../test/support/tiny-experiment.ts'
 import { reportOn } from './experiment-report.ts'
 import { type MeasuredRun, notBegun } from './measured-runs.ts'
@@ -92,5 +94,54 @@ describe('an experiment with looks', () => {
     expect(last).toMatchObject({ look: 5, missing: [], verdict: 'shown', difference: 0.3 })
     expect(last?.adjusted).toBeGreaterThanOrEqual(last?.t?.p ?? 1)
     expect(last?.adjusted).toBeLessThan(0.02)
+  })
+})
+
+describe('a claim at a budget', () => {
+  const base = tinyExperiment(experimentName('tiny'))
+  const [suite = ''] = base.suites
+  const [claim] = base.hypotheses
+  if (claim === undefined) throw new RangeError('the experiment has a claim')
+
+  /** The better arm needs 100 episodes for a version, the other 50; each version wins a tenth more. */
+  const runs = notBegun(base).map((run): MeasuredRun => {
+    const episodes = run.arm === claim.better.arm ? 100 : 50
+    const figures = [0, 1, 2, 3, 4].map((version) => {
+      const shares = () => Promise.resolve(new Map([['echo e0', version / 10]]))
+      const value = version / 10
+      const spent = { updates: version, episodes: version * episodes, tokens: 0, seconds: 10 * version }
+      return { suite, version, value, success: value, n: 10, planned: 10, spent, shares }
+    })
+    return { ...run, status: 'done', figures }
+  })
+  const differenceAt = async (at: Budget | undefined, change: Partial<Hypothesis> = {}) => {
+    const hypotheses = [{ ...claim, ...(at === undefined ? {} : { at }), ...change }]
+    const statement = { ...base, hypotheses }
+    const [judged] = (await reportOn(runs, { name: experimentName('tiny'), statement, created: 0 }))
+      .hypotheses
+    return judged?.difference
+  }
+
+  // [BUDGET-1]
+  it('compares the last evaluations that each run had reached within it', async () => {
+    expect(await differenceAt(undefined)).toBeCloseTo(0, 12)
+    expect(await differenceAt({ updates: 2 })).toBeCloseTo(0, 12)
+    // 199 episodes: one version of the better arm, three of the other.
+    expect(await differenceAt({ episodes: 199 })).toBeCloseTo(0.1 - 0.3, 12)
+    expect(await differenceAt({ episodes: 200 })).toBeCloseTo(0.2 - 0.4, 12)
+    expect(await differenceAt({ episodes: 1000, seconds: 10 })).toBeCloseTo(0, 12)
+    const first = { than: { arm: claim.better.arm, version: 'first' } } as const
+    expect(await differenceAt({ episodes: 200 }, first)).toBeCloseTo(0.2, 12)
+  })
+
+  it('is open where runs do not say what they had spent', async () => {
+    const silent = runs.map((run) => ({
+      ...run,
+      figures: run.figures.map(({ spent: _, ...figure }) => figure),
+    }))
+    const statement = { ...base, hypotheses: [{ ...claim, at: { episodes: 200 } }] }
+    const [judged] = (await reportOn(silent, { name: experimentName('tiny'), statement, created: 0 }))
+      .hypotheses
+    expect(judged?.missing).toEqual([1, 2])
   })
 })

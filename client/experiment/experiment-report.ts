@@ -165,8 +165,8 @@ function reportedRun(
   }
 }
 
-function shown({ suite, version, value, success, n, planned }: ReportedFigure): ReportedFigure {
-  return { suite, version, value, success, n, planned }
+function shown({ suite, version, value, success, n, planned, spent }: ReportedFigure): ReportedFigure {
+  return { suite, version, value, success, n, planned, ...(spent === undefined ? {} : { spent }) }
 }
 
 function armOf(

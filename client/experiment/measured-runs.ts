@@ -13,9 +13,11 @@ import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type Judged, judgedFigure } from '../../learning/evaluation/judgement.ts'
 import { measures } from '../../learning/evaluation/measure.ts'
+import { type Budget, isWithin, type Spending } from '../../learning/run/budget.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { clock } from '../../machine/services/clock.ts'
+import { isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
@@ -31,6 +33,8 @@ export interface ReportedFigure extends Judged {
   readonly n: number
   /** Episodes that were to be played. */
   readonly planned: number
+  /** Spent by the run when it had the version; absent in reports of earlier builds. */
+  readonly spent?: Spending
 }
 
 /** A version on a suite, with its instances. */
@@ -96,9 +100,10 @@ async function measureRun(
   const evaluations = (await store.evaluations.list(run)).toSorted((a, b) => a.version - b.version)
   const { episodes, actionTokens } = await store.episodes.totals(run)
   const cpuSeconds = await store.costs.cpuSeconds(run)
+  const spentAt = spendingOf((await store.metrics.list(run)).filter(isUpdateMetrics), record.created)
   return {
     ...{ run, arm, seed, status: record.status },
-    figures: evaluations.flatMap(({ id, suite, version, result }) => {
+    figures: evaluations.flatMap(({ id, suite, version, created, result }) => {
       if (result === undefined || !suites.includes(suite)) return []
       const { success, n, planned, statistics } = result
       const { measures: figures, judgedBy = 'success' }: SuiteFigures = statistics
@@ -107,7 +112,7 @@ async function measureRun(
       const measured = judgedFigure(judgedBy, figures)
       return [
         {
-          ...{ suite, version, value, success, n, planned },
+          ...{ suite, version, value, success, n, planned, spent: spentAt(version, created) },
           ...(measured === undefined ? {} : { measured }),
           shares: () => valuesOf(store, { id }, measures[measure]),
         },
@@ -123,6 +128,26 @@ async function measureRun(
   }
 }
 
+/** Amounts that a run had spent when it published a version. @param created when it began, as the times of `at` */
+function spendingOf(
+  updates: readonly UpdateMetrics[],
+  created: number,
+): (version: number, at: number) => Spending {
+  return (version, at) => {
+    const made = updates.filter((update) => update.version <= version)
+    const sum = (of: (update: UpdateMetrics) => number) =>
+      made.reduce((total, update) => total + of(update), 0)
+    const last = Math.max(...made.map(({ time }) => Date.parse(time)))
+    return {
+      updates: made.length,
+      episodes: sum(({ episodes }) => episodes),
+      tokens: sum(({ action_tokens }) => action_tokens),
+      // The warm start ends with the first evaluation.
+      seconds: ((made.length === 0 ? at : last) - created) / 1000,
+    }
+  }
+}
+
 /** The runs, and in the place of each that is not done the one that is done elsewhere, where there is one. */
 export function completedBy(
   runs: readonly MeasuredRun[],
@@ -133,14 +158,20 @@ export function completedBy(
   )
 }
 
-/** The evaluation that counts; undefined until the run is done, and where it is incomplete. */
+/**
+ * The evaluation that counts; undefined until the run is done, and where it is incomplete.
+ * @param at the budget within which the last version was reached; the whole run by default
+ */
 export function figureOf(
   { status, figures }: Pick<MeasuredRun, 'status' | 'figures'>,
   suite: string,
   version: MeasuredVersion,
+  at: Budget = {},
 ): MeasuredFigure | undefined {
   if (status !== 'done') return undefined
-  const own = figures.filter((each) => each.suite === suite)
+  const own = figures.filter(
+    (each) => each.suite === suite && (version === 'first' || isWithin(at, each.spent ?? {})),
+  )
   if (version === 'best') return bestOf(own)
   // Where the version that counts was measured incompletely, another one does not stand for it.
   const meant = version === 'first' ? own[0] : own.at(-1)

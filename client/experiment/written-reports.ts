@@ -74,6 +74,7 @@ const reportSchema = z.object({
           n: amount,
           /** Absent in reports of earlier builds, where all were played. */
           planned: amount.optional(),
+          spent: z.object({ updates: amount, episodes: amount, tokens: amount, seconds: amount }).optional(),
         }),
       ),
     }),
@@ -150,8 +151,9 @@ function doneRuns(report: WrittenReport): readonly MeasuredRun[] {
   return report.runs.flatMap(({ run, arm, seed, status, cost, curve, machine = report.machine }) => {
     if (status !== 'done') return []
     const figures = curve.map(
-      ({ value, planned, ...each }): MeasuredFigure => ({
+      ({ value, planned, spent, ...each }): MeasuredFigure => ({
         ...each,
+        ...(spent === undefined ? {} : { spent }),
         value: value ?? each.success,
         planned: planned ?? each.n,
         shares: () => sharesAt(report, run, each),
@@ -235,12 +237,14 @@ export function writeReport(report: ExperimentReport, folder: string): readonly 
 
 /** All figures of all runs, a row each. */
 function reportCsv({ runs }: ExperimentReport): string {
+  const spending = ['updates', 'episodes', 'tokens', 'seconds'] as const
   const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'success', 'n', 'value']
   const rows = runs.flatMap(({ arm, seed, run, status, curve, measured }) =>
-    curve.map(({ suite, version, value, success, n }) => {
+    curve.map(({ suite, version, value, success, n, spent }) => {
       const counts = measured.some((each) => each.suite === suite && each.version === version)
-      return [arm, seed, run, status, suite, version, counts, success, n, value]
+      const amounts = spending.map((name) => spent?.[name] ?? '')
+      return [arm, seed, run, status, suite, version, counts, success, n, value, ...amounts]
     }),
   )
-  return asCsv({ columns, rows })
+  return asCsv({ columns: [...columns, ...spending], rows })
 }

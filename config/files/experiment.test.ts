@@ -161,6 +161,16 @@ describe('a statement that cannot be run', () => {
       ['design: { looks: [2, 3] }', ...whole],
       /`design\.looks` judge claims, and there are none/,
     ],
+    [
+      'an empty budget',
+      claim('{ better: one, than: two, at: {} }'),
+      /one of updates, episodes, tokens, seconds/,
+    ],
+    [
+      'the best version at a budget',
+      claim('{ better: one@best, than: two, at: { episodes: 9 } }'),
+      /`hypotheses\.0\.at` is stated of a `best` version/,
+    ],
     ['a seed twice', [...whole.slice(0, 2), 'seeds: [1, 1]', ...whole.slice(3)], /`seeds` .*each seed once/],
     ['no seed', [...whole.slice(0, 2), ...whole.slice(3)], /`seeds` is missing/],
     ['an arm that sets the seed', [...whole, '  three: { seed: 7 }'], /`seeds` has the seeds/],

@@ -19,6 +19,7 @@ import {
 import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { smallestSignFlip } from '../../learning/claims/sign-flip.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import type { Budget } from '../../learning/run/budget.ts'
 import { shownValue } from '../../learning/run/wrong-value.ts'
 import {
   type ExperimentFile,
@@ -55,6 +56,8 @@ export interface Hypothesis extends ClaimedDifference {
   readonly name: string
   readonly better: MeasuredPolicy
   readonly than: MeasuredPolicy
+  /** The budget within which the policies are compared. */
+  readonly at?: Budget
   /** The true difference that is planned for. */
   readonly detect?: number
   /** Suites of which the mean counts. */
@@ -234,7 +237,7 @@ function commonSuites(arms: readonly ExperimentArm[]): readonly string[] {
 }
 
 function hypothesisOf(
-  { name, better, than, by, equivalent, detect, on }: ExperimentFile['hypotheses'][number],
+  { name, better, than, by, equivalent, at, detect, on }: ExperimentFile['hypotheses'][number],
   usual: MeasuredVersion,
   suites: readonly string[],
 ): Hypothesis {
@@ -244,6 +247,7 @@ function hypothesisOf(
     than: measuredPolicy(than, usual),
     by,
     ...(equivalent === undefined ? {} : { within: equivalent.within }),
+    ...(at === undefined ? {} : { at }),
     ...(detect === undefined ? {} : { detect }),
     on: on === undefined ? suites : typeof on === 'string' ? [on] : on,
   }
@@ -287,9 +291,13 @@ function wrongLooks({ design, seeds, hypotheses }: ExperimentStatement): readonl
 
 function unmeasurable(
   statement: ExperimentStatement,
-  { better, than, on }: Hypothesis,
+  { better, than, on, at }: Hypothesis,
   path: readonly PropertyKey[],
 ): readonly Wrong[] {
+  if (at !== undefined && [better, than].some(({ version }) => version === 'best'))
+    return [
+      { path: [...path, 'at'], words: 'is stated of a `best` version: expected a claim about the last one' },
+    ]
   const names = statement.arms.map(({ arm }) => arm)
   const unknown = (['better', 'than'] as const).flatMap((side) => {
     const { arm } = { better, than }[side]

@@ -47,6 +47,20 @@ const hypothesisSchema = z.strictObject({
     })
     .optional()
     .describe('Instead of `by`: that the two are level, and differ by less than that.'),
+  at: z
+    .strictObject({
+      updates: amount(1_000_000).optional(),
+      episodes: amount(1_000_000_000).optional(),
+      tokens: amount(1_000_000_000_000).optional(),
+      seconds: amount(1_000_000_000).optional(),
+    })
+    .refine((budget) => Object.values(budget).some((amount) => amount !== undefined), {
+      error: 'one of updates, episodes, tokens, seconds',
+    })
+    .optional()
+    .describe(
+      'A budget: of each run the last evaluation counts that it had reached within so many updates, training episodes, sampled tokens or seconds; `@first` stays the first.',
+    ),
   detect: z
     .number()
     .min(-largestReward)
