@@ -13,10 +13,13 @@ import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunProgress } from '../contract/messages.ts'
 import type { TrainingState } from '../contract/training-state.ts'
 import type { RunId } from '../identity/identity.ts'
+import type { Spending } from '../learning/run/budget.ts'
 import { clock } from '../machine/services/clock.ts'
 import { restoreCheckpoint } from '../policy/checkpoints/restoring.ts'
 import { CheckpointFault } from '../policy/files/checkpoint-fault.ts'
 import type { Home } from '../storage/disk/home.ts'
+import { isUpdateMetrics } from '../storage/metrics/metrics.ts'
+import { spendingOf } from '../storage/metrics/spending.ts'
 import type { AuditEntry } from '../storage/records/audit.ts'
 import { planRetention } from '../storage/records/retention.ts'
 import type { Store } from '../storage/store.ts'
@@ -87,7 +90,8 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
   }
 
   return failing({
-    async publishVersion(publication: Publication): Promise<void> {
+    /** @returns what the run has spent so far, where its configuration has a budget */
+    async publishVersion(publication: Publication): Promise<{ readonly spent: Spending } | undefined> {
       const { run, version, step, inUse, kept = [], at } = publication
       const since = clock.monotonic()
       const open = await runs.get(run)
@@ -104,9 +108,9 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await serving.keepOnly(run, asked)
       await clean({ run, store, directory }, config, { version, inUse, pinned: kept })
       const update = step === 0 ? undefined : await store.updates.get(run, step)
-      if (update === undefined) return
       const publishSeconds = (clock.monotonic() - since) / 1000
-      await recordMetrics(store, open, metricsOf(update, publishSeconds))
+      if (update !== undefined) await recordMetrics(store, open, metricsOf(update, publishSeconds))
+      return config.training.stop === undefined ? undefined : { spent: await spentBy(store, run) }
     },
 
     /**
@@ -182,4 +186,13 @@ export function createAuditActivities({ store }: { readonly store: Store }) {
       await store.audit.put(request.run, request.entries)
     },
   })
+}
+
+/** Amounts that a run has spent until now. */
+async function spentBy(store: Store, run: RunId): Promise<Spending> {
+  const at = clock.now()
+  const updates = (await store.metrics.list(run)).filter(isUpdateMetrics)
+  const created = (await store.runs.get(run))?.created ?? at
+  const spent = spendingOf(updates, { created, at })
+  return { ...spent, seconds: (at - created) / 1000, cpuSeconds: (await store.costs.cpuSeconds(run)) ?? 0 }
 }

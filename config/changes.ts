@@ -119,10 +119,11 @@ function objectionTo({ key, to }: ConfigChange, now: RunProgressPoint): string |
     : undefined
 }
 
-// Nothing would come of it: a run that is done continues only if there are updates left.
+// Nothing would come of it: a run that is done continues only if there are updates left, or more of its budget.
 function doneObjection(changes: readonly ConfigChange[], now: RunProgressPoint): string | undefined {
   const more = changes.find(({ key }) => key === 'training.updates')?.to
   if (!now.isDone || (typeof more === 'number' && more > now.step)) return undefined
+  if (changes.some(({ key }) => key.startsWith('training.stop'))) return undefined
   return `the run is done after ${now.step} updates: name more of them too, \`--set training.updates=${now.step + 10}\``
 }
 

@@ -126,6 +126,8 @@ export interface TrainingState {
   readonly paused: boolean
   /** Why it is paused, in words; null without a reason. */
   readonly pauseReason: string | null
+  /** Present once the run has spent its budget: no update follows. */
+  readonly isSpent?: true
   readonly stopRequested: boolean
   /** The run stops without waiting for the update in progress. */
   readonly stopNow: boolean

@@ -17,7 +17,8 @@ import { type Budget, isWithin, type Spending } from '../../learning/run/budget.
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { clock } from '../../machine/services/clock.ts'
-import { isUpdateMetrics, type UpdateMetrics } from '../../storage/metrics/metrics.ts'
+import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
+import { spendingOf } from '../../storage/metrics/spending.ts'
 import type { SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
@@ -100,7 +101,7 @@ async function measureRun(
   const evaluations = (await store.evaluations.list(run)).toSorted((a, b) => a.version - b.version)
   const { episodes, actionTokens } = await store.episodes.totals(run)
   const cpuSeconds = await store.costs.cpuSeconds(run)
-  const spentAt = spendingOf((await store.metrics.list(run)).filter(isUpdateMetrics), record.created)
+  const updates = (await store.metrics.list(run)).filter(isUpdateMetrics)
   return {
     ...{ run, arm, seed, status: record.status },
     figures: evaluations.flatMap(({ id, suite, version, created, result }) => {
@@ -112,7 +113,12 @@ async function measureRun(
       const measured = judgedFigure(judgedBy, figures)
       return [
         {
-          ...{ suite, version, value, success, n, planned, spent: spentAt(version, created) },
+          ...{ suite, version, value, success, n, planned },
+          // The warm start ends with the first evaluation.
+          spent: spendingOf(
+            updates.filter((update) => update.version <= version),
+            { created: record.created, at: created },
+          ),
           ...(measured === undefined ? {} : { measured }),
           shares: () => valuesOf(store, { id }, measures[measure]),
         },
@@ -125,26 +131,6 @@ async function measureRun(
       episodes,
       actionTokens,
     },
-  }
-}
-
-/** Amounts that a run had spent when it published a version. @param created when it began, as the times of `at` */
-function spendingOf(
-  updates: readonly UpdateMetrics[],
-  created: number,
-): (version: number, at: number) => Spending {
-  return (version, at) => {
-    const made = updates.filter((update) => update.version <= version)
-    const sum = (of: (update: UpdateMetrics) => number) =>
-      made.reduce((total, update) => total + of(update), 0)
-    const last = Math.max(...made.map(({ time }) => Date.parse(time)))
-    return {
-      updates: made.length,
-      episodes: sum(({ episodes }) => episodes),
-      tokens: sum(({ action_tokens }) => action_tokens),
-      // The warm start ends with the first evaluation.
-      seconds: ((made.length === 0 ? at : last) - created) / 1000,
-    }
   }
 }
 

@@ -223,7 +223,7 @@ const policySchema = z.strictObject({
     .enum(['random', 'copying'])
     .default('random')
     .describe(
-      'First weights of a policy made from scratch: `copying` has heads that find what followed where the present token stood before and raise its logit, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
+      'First weights of a policy made from scratch: `copying` has heads that raise the logit of what followed the present token before, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
     ),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })
@@ -242,18 +242,26 @@ const warmStartSchema = z.strictObject({
     .enum(['first', 'last'])
     .default('first')
     .describe(
-      'Which instances of a split are demonstrated: `first`, those that training plays first, or `last`, counted from the end of the split, so that training plays others as long as the split has them.',
+      'Which instances of a split are demonstrated: the `first`, which training plays first too, or the `last`, so that training plays others while there are some.',
     ),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
   corrections: amount(9_999)
     .default(0)
     .describe(
-      'How many of the last parts correct the policy: it plays their episodes with the expert, whose words are imitated, so that it learns the way on from its own mistakes (DAgger, arXiv 1011.0686). An expert that cannot join an episode demonstrates as in the other parts.',
+      'How many of the last parts correct the policy: it plays their episodes with the expert, whose words are imitated, and so learns from its own mistakes (DAgger, arXiv 1011.0686). An expert that cannot join demonstrates instead.',
     ),
+})
+
+const stopSchema = z.strictObject({
+  episodes: count(1_000_000_000).optional().describe('Training episodes.'),
+  tokens: count(1_000_000_000_000).optional().describe('Tokens sampled in them.'),
+  seconds: positive(1_000_000_000).optional().describe('Seconds since its beginning, breaks included.'),
+  cpuSeconds: positive(1_000_000_000).optional().describe('CPU time of workers.'),
 })
 
 const trainingSchema = z.strictObject({
   updates: amount(1_000_000).default(60).describe('Updates of the run.'),
+  stop: stopSchema.optional().describe('A budget: the run ends with the update that reaches one of these.'),
   keepCheckpoints: whole(2, 1_000_000).default(3).describe('Latest checkpoints kept, beside those in use.'),
 })
 

@@ -17,6 +17,7 @@ import { figuresOfBoth, measureWords, valueWords } from '../../learning/evaluati
 import { percent } from '../../learning/statistics/percent.ts'
 import { receiveEvaluation } from '../state/transitions/evaluations.ts'
 import { pauseRun } from '../state/transitions/phase.ts'
+import { updatesLeft } from '../state/transitions/pipeline.ts'
 import { askForRollBack } from '../state/transitions/versions.ts'
 import { recordOrders } from './audit-trail.ts'
 
@@ -56,7 +57,7 @@ async function close(
   { before, after }: { readonly before: EvaluationSummary; readonly after: EvaluationSummary },
 ): Promise<void> {
   const reason = reasonOf(gate, before, after)
-  if (state.stopRequested || state.step >= state.config.training.updates) {
+  if (state.stopRequested || updatesLeft(state) === 0) {
     log.warn('a gate closed at the end of the run', { reason })
     return
   }

@@ -9,12 +9,13 @@
 import { log } from '@temporalio/workflow'
 import type { TrainingState } from '../../contract/training-state.ts'
 import { pauseRun } from '../state/transitions/phase.ts'
+import { updatesLeft } from '../state/transitions/pipeline.ts'
 import { recordOrders } from './audit-trail.ts'
 
 /** Pauses a run whose last update was refused. @param refused why, in words */
 export async function pauseAfterRefusal(state: TrainingState, refused: string): Promise<void> {
-  const { step, version, config } = state
-  if (state.stopRequested || step >= config.training.updates) {
+  const { step, version } = state
+  if (state.stopRequested || updatesLeft(state) === 0) {
     log.warn('the last update was refused', { step, refused })
     return
   }

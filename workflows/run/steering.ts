@@ -29,7 +29,7 @@ import {
   type SettingsChange,
   stop,
 } from '../../contract/messages.ts'
-import type { TrainingState } from '../../contract/training-state.ts'
+import type { GroupInFlight, TrainingState } from '../../contract/training-state.ts'
 import { groupId } from '../../identity/identity.ts'
 import { clipped, mostEvaluations, textBytes } from '../../learning/run/state-bounds.ts'
 import { idHere } from '../page/place.ts'
@@ -168,8 +168,13 @@ async function goBack(
 
 /** Gives up groups that have grown too old, and cancels those that are still played. */
 export async function leaveOverdue(state: TrainingState): Promise<void> {
+  await cancelGroups(state, giveUpOverdue(state))
+}
+
+/** Cancels groups that were given up. */
+export async function cancelGroups(state: TrainingState, groups: readonly GroupInFlight[]): Promise<void> {
   await Promise.all(
-    giveUpOverdue(state).map(async ({ number }) => {
+    groups.map(async ({ number }) => {
       try {
         await getExternalWorkflowHandle(idHere(groupId(state.run, number))).cancel()
       } catch (error) {

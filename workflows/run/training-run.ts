@@ -32,6 +32,7 @@ import {
 import { type RunProgress, searchAttributes } from '../../contract/messages.ts'
 import { isWarm, type TrainingState } from '../../contract/training-state.ts'
 import { groupId } from '../../identity/identity.ts'
+import { budgetText } from '../../learning/run/budget.ts'
 import { keptVersions, versionsInUse } from '../../learning/run/versions-in-use.ts'
 import { whileWatching } from '../calls/child-watch.ts'
 import { runActivities, trainingActivities } from '../calls/dispatch.ts'
@@ -40,17 +41,24 @@ import { retryOnFileFaults } from '../calls/file-fault-retry.ts'
 import { describe, showPhase } from '../page/training-details.ts'
 import { unplayableWords } from '../state/fruitless-groups.ts'
 import { progressOf } from '../state/training-progress.ts'
+import { giveUpInFlight } from '../state/transitions/groups.ts'
 import { followInstances } from '../state/transitions/left-out.ts'
-import { beginWarmStart, countChunk, preparingPhase, trainingPhase } from '../state/transitions/phase.ts'
-import { mayUpdate, roomForGroups } from '../state/transitions/pipeline.ts'
+import {
+  beginWarmStart,
+  countChunk,
+  preparingPhase,
+  settleSpending,
+  trainingPhase,
+} from '../state/transitions/phase.ts'
+import { mayUpdate, roomForGroups, updatesLeft } from '../state/transitions/pipeline.ts'
 import { settleUpdate, skippedFor, startBatch } from '../state/transitions/update.ts'
 import { recordVersion } from '../state/transitions/versions.ts'
-import { settleOrders } from './audit-trail.ts'
+import { recordOrders, settleOrders } from './audit-trail.ts'
 import { continueWhenLong, isLong } from './continuation.ts'
 import { holdOff } from './hold-off.ts'
 import { pauseAfterRefusal } from './refused-update.ts'
 import { restoreVersion } from './rollback.ts'
-import { leaveOverdue, listen } from './steering.ts'
+import { cancelGroups, leaveOverdue, listen } from './steering.ts'
 import { restartFromStore } from './stored-restart.ts'
 import { takeOverChildren } from './training-children.ts'
 import { fail, finish, unlessStoppedNow } from './training-ending.ts'
@@ -79,7 +87,7 @@ async function train(state: TrainingState): Promise<void> {
   await warmStart(state)
   await settleMadeUpdate(state)
   let waitedSeconds = 0
-  while (state.step < state.config.training.updates && !state.stopRequested) {
+  while (updatesLeft(state) > 0 && !state.stopRequested) {
     await continueWhenLong(state)
     await rollBack(state)
     endWhereNothingPlays(state)
@@ -176,7 +184,7 @@ async function rollBack(state: TrainingState): Promise<void> {
 /** Turns are sampled from the version from now on; versions without a use are deleted. */
 async function publish(state: TrainingState, version: number): Promise<void> {
   recordVersion(state, version)
-  await runActivities.publishVersion({
+  const published = await runActivities.publishVersion({
     run: state.run,
     step: state.step,
     version,
@@ -185,6 +193,17 @@ async function publish(state: TrainingState, version: number): Promise<void> {
     state: JSON.stringify(state),
     at: Date.now(),
   })
+  // An activity of an earlier build answers nothing.
+  if (settleSpending(state, published?.spent)) await endByBudget(state)
   upsertSearchAttributes([{ key: searchAttributes.version, value: version }])
   setCurrentDetails(describe(state))
+}
+
+/** Where the budget is spent no update takes the groups that are being played. */
+async function endByBudget(state: TrainingState): Promise<void> {
+  const reason = `the budget is spent: ${budgetText(state.config.training.stop ?? {})}`
+  await cancelGroups(state, giveUpInFlight(state))
+  await recordOrders(state, [
+    { by: 'training.stop', what: 'budget', from: state.phase, to: 'done', holds: 'now', reason },
+  ])
 }

@@ -82,6 +82,14 @@ export function giveUpOverdue(state: Changing): readonly GroupInFlight[] {
   return inFlight.filter((_, index) => lost.inFlight.includes(index))
 }
 
+/** Gives up all groups in flight, where no update follows. @returns them, to be cancelled */
+export function giveUpInFlight(state: Changing): readonly GroupInFlight[] {
+  const { inFlight } = state
+  state.inFlight = []
+  state.givenUp += inFlight.length
+  return inFlight
+}
+
 function mayBeSkipped(state: Changing): boolean {
   const skipped = state.skipped.find(({ step }) => step === nextStep(state))?.numbers ?? []
   return skipped.length < mostSkipped(state.config.rollout)

@@ -8,6 +8,7 @@
  */
 
 import type { Evaluating } from '../../../contract/training-state.ts'
+import { isSpent, type Spending } from '../../../learning/run/budget.ts'
 import type { RunPhase } from '../../../learning/run/run-phase.ts'
 import { clipped, textBytes } from '../../../learning/run/state-bounds.ts'
 import type { Changing } from './changing.ts'
@@ -47,6 +48,15 @@ export function continueRun(state: Changing): void {
 export function stopRun(state: Changing, now: boolean): void {
   state.stopRequested = true
   if (now) state.stopNow = true
+}
+
+/** Ends the run where it has spent its budget. @param spent undefined where no one asked @returns whether this ends it */
+export function settleSpending(state: Changing, spent: Spending | undefined): boolean {
+  const { stop } = state.config.training
+  if (stop === undefined || spent === undefined || state.isSpent === true || !isSpent(stop, spent))
+    return false
+  state.isSpent = true
+  return true
 }
 
 /** Records that the run was cancelled or failed, with the reason. */

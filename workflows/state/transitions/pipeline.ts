@@ -12,8 +12,13 @@ import { evaluationsInFlight } from '../../../learning/run/state-bounds.ts'
 /** Groups that may be admitted now. */
 export function roomForGroups(state: TrainingState): number {
   const outstanding = state.inFlight.length + state.ready.length + state.training.length
-  const updatesLeft = state.config.training.updates - state.step
-  return admissible(rolloutSettings(state), { outstanding, inFlight: state.inFlight.length, updatesLeft })
+  const counts = { outstanding, inFlight: state.inFlight.length, updatesLeft: updatesLeft(state) }
+  return admissible(rolloutSettings(state), counts)
+}
+
+/** Updates that are still to be made. */
+export function updatesLeft({ config, step, isSpent }: TrainingState): number {
+  return isSpent === true ? 0 : Math.max(0, config.training.updates - step)
 }
 
 /** Which of the ready groups the next update takes, by their positions; undefined while none can start. */

@@ -37,6 +37,8 @@ export function changeGateDrop(state: Changing, gate: number, drop: number): voi
 export function changeConfiguration(state: Changing, config: RunConfig, keys: ReadonlySet<string>): void {
   state.config = config
   state.phase = 'starting'
+  // The next publication finds whether the budget of now is spent.
+  delete state.isSpent
   state.weights = state.weights.map((weight, task) =>
     keys.has(`tasks.${task}.weight`) ? (config.tasks[task]?.weight ?? weight) : weight,
   )
