@@ -25,9 +25,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join, resolve } from 'node:path'
+import { partialRewardNotices } from '../../client/checks/partial-rewards.ts'
+import { EnvironmentFault } from '../../envs/contract/environment.ts'
+import { openWatched } from '../../envs/contract/watched-task.ts'
 import { environments } from '../../envs/registry.ts'
 import { packageRoot } from '../../machine/files/folder.ts'
 import { CallFault, exitCodes } from '../terminal/failure.ts'
+import { tasksAt } from './task-address.ts'
 
 const template = join(packageRoot, 'examples', 'guess-number')
 
@@ -129,7 +133,26 @@ export async function testEnvironment(path: string, say: (line: string) => void)
     stdio: 'inherit',
   })
   const [code] = await once(child, 'close')
-  return code === 0 && types !== 'wrong' ? exitCodes.done : exitCodes.failed
+  if (code !== 0 || types === 'wrong') return exitCodes.failed
+  for (const notice of await lostRewards(at)) say(notice)
+  return exitCodes.done
+}
+
+/** Rewards that episodes of an environment lose at a limit where a configuration does not keep them; none where it cannot be opened. */
+async function lostRewards(path: string): Promise<readonly string[]> {
+  const notices: string[] = []
+  try {
+    for (const definition of await tasksAt(path)) {
+      await using opened = new AsyncDisposableStack()
+      const task = opened.adopt(await openWatched(definition, {}), (each) => each.close())
+      const names = { task: definition.name, key: 'tasks.N.notCompleted' }
+      const [split] = task.splits
+      if (split !== undefined) notices.push(...(await partialRewardNotices(task, split, names)))
+    }
+  } catch (fault) {
+    if (!(fault instanceof EnvironmentFault || fault instanceof CallFault)) throw fault
+  }
+  return notices
 }
 
 /** Options of a new environment: those that Node's own reading of TypeScript asks for. */

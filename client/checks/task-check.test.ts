@@ -63,7 +63,7 @@ it('a task that pays before its episodes end says what an episode loses at a lim
   const walking = { tasks: [{ task: 'steps' }], evaluation: { suites: [{ task: 'steps' }] } }
   const { notices } = await checkTasks(resolveConfig(walking), { home, own: [steps] })
   expect(notices).toEqual([
-    'steps: rewards are paid before an episode ends; one that hits a limit loses them and earns -0.2 (`tasks.0.notCompleted`: `keep` or `add` keeps them)',
+    'steps: rewards are paid before an episode ends; one that hits a limit loses them and earns -0.2, unless `tasks.0.notCompleted` is `keep` or `add`',
   ])
   const keeping = resolveConfig({ ...walking, tasks: [{ task: 'steps', notCompleted: 'keep' }] })
   expect((await checkTasks(keeping, { home, own: [steps] })).notices).toEqual([])

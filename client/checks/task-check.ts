@@ -22,7 +22,7 @@ import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { paysBeforeTheEnd } from './partial-rewards.ts'
+import { partialRewardNotices } from './partial-rewards.ts'
 import { badValue, checkEngine, checkLearning, checkServers, checkTrackers } from './start-check.ts'
 
 type TaskConfig = RunConfig['tasks'][number]
@@ -251,16 +251,8 @@ async function rewardNotices(
   const task = tasks[index]
   const split = opened.splits.find(({ name }) => name === task?.split)
   if (task === undefined || split === undefined || task.notCompleted !== 'penalty') return []
-  try {
-    if (!(await paysBeforeTheEnd(opened, split))) return []
-  } catch (fault) {
-    // An instance that fails is left out by the run, and may be so here.
-    if (!(fault instanceof EnvironmentFault)) throw fault
-    return []
-  }
-  return [
-    `${task.task}: rewards are paid before an episode ends; one that hits a limit loses them and earns ${learning.notCompletedPenalty} (\`tasks.${index}.notCompleted\`: \`keep\` or \`add\` keeps them)`,
-  ]
+  const names = { task: task.task, key: `tasks.${index}.notCompleted` }
+  return await partialRewardNotices(opened, split, { ...names, penalty: learning.notCompletedPenalty })
 }
 
 /** Instances of a split that are tried: one that fails while others do not is left out by the run. */

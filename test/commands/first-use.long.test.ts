@@ -74,6 +74,38 @@ describe('an environment that was made by `env new`', () => {
     writeFileSync(file, source)
   })
 
+  it('is named where it pays before its end, with the setting that keeps such rewards at a limit', async () => {
+    mkdirSync(join(folder, 'walk'))
+    writeFileSync(join(folder, 'walk', 'package.json'), '{"type":"module"}')
+    writeFileSync(
+      join(folder, 'walk', 'index.test.ts'),
+      "import { test } from 'node:test'\ntest('yes', () => {})\n",
+    )
+    writeFileSync(
+      join(folder, 'walk', 'index.ts'),
+      `import { defineEnvironment, z } from 'perdure'
+export const walk = defineEnvironment('walk', {
+  start: () => ({ prompt: 'Walk.', walked: 0 }),
+  tools: (tool) => ({
+    walk: tool({
+      description: 'Walks on.',
+      parameters: z.object({}),
+      run: (_, state) => ({ reply: 'on', reward: 0.25, done: ++state.walked === 4 }),
+    }),
+  }),
+  *expert() {
+    for (;;) yield { walk: {} }
+  },
+})\n`,
+    )
+    expect(await perdure('env', 'test', './walk')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /walk: rewards are paid before an episode ends; .*`tasks\.N\.notCompleted`/,
+      ),
+    })
+  })
+
   it('is trained, prolonged, measured and exported, without a dead end', async () => {
     const small = set(
       'training.updates=1',
