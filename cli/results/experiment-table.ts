@@ -23,6 +23,7 @@ import {
   probability,
 } from '../../learning/statistics/figures.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
+import { percent } from '../../learning/statistics/percent.ts'
 import { Table } from '../terminal/table.ts'
 import { count, duration } from '../terminal/wording.ts'
 
@@ -39,7 +40,7 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
     `${experiment}${question === undefined ? '' : `: ${question}`}`,
     ...changed,
     arms.some(({ suites }) => suites.length > 0) ? armsTable(report) : 'No run is done yet.',
-    ...(hypotheses.length === 0 ? [] : [claimsTable(report), ...legend(report)]),
+    ...(hypotheses.length === 0 ? [] : [claimsTable(report), ...legend(report), ...improvements(report)]),
     ...unfinished(report),
   ]
 }
@@ -125,6 +126,17 @@ function legend({ test, level, seeds, measure, design }: ExperimentReport): read
         ]),
     `Differences in ${measures[measure].isShare ? 'points' : measures[measure].words}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
   ]
+}
+
+/** Claims over several tasks: how often an arm helps, beside by how much. */
+function improvements({ hypotheses }: ExperimentReport): readonly string[] {
+  return hypotheses.flatMap(({ name, better, than, on, improvement }) => {
+    if (improvement === undefined) return []
+    const { value, low, high } = improvement
+    return [
+      `${name}: a run of ${better} is better than one of ${than} with a probability of ${percent(value, 0)} (${percent(low, 0)} to ${percent(high, 0)}), the mean over ${on.length} suites.`,
+    ]
+  })
 }
 
 function unfinished({ runs, due, seeds }: ExperimentReport): readonly string[] {

@@ -6,6 +6,7 @@
  */
 import type { ExperimentStatement, Hypothesis } from '../../config/files/experiment.ts'
 import type { CrossedDifferences, InstanceDifferences } from '../../learning/claims/crossed-bootstrap.ts'
+import type { ScorePair } from '../../learning/claims/improvement.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { figureOf, type MeasuredRun } from './measured-runs.ts'
@@ -13,6 +14,8 @@ import { figureOf, type MeasuredRun } from './measured-runs.ts'
 export interface ClaimDifferences {
   /** [suites, seeds] of the seeds that take part. */
   readonly differences: CrossedDifferences
+  /** [suites, seeds] the means over those instances; higher is better. */
+  readonly scores: readonly (readonly ScorePair[])[]
   /** The other seeds. */
   readonly missing: readonly number[]
   /** Instances that both played, of the seed that has the fewest; 0 where no seed takes part. */
@@ -26,35 +29,47 @@ export async function claimDifferences(
 ): Promise<ClaimDifferences> {
   const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
   const missing: number[] = []
-  const pairs: InstanceDifferences[][] = []
+  const pairs: OnSuite[][] = []
   for (const seed of seeds) {
     const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
-    const bySuite: InstanceDifferences[] = []
+    const bySuite: OnSuite[] = []
     for (const suite of on) {
       const first = one && figureOf(one, suite, better.version, at)
       const second = other && figureOf(other, suite, than.version, at)
       if (first === undefined || second === undefined) break
-      const differences = differencesOf(await first.shares(), await second.shares(), measure)
-      if (differences.size > 0) bySuite.push(differences)
+      const found = pairedOn(await first.shares(), await second.shares(), measure)
+      if (found.differences.size > 0) bySuite.push(found)
     }
     if (bySuite.length === on.length) pairs.push(bySuite)
     else missing.push(seed)
   }
-  const counts = pairs.map((bySuite) => bySuite.reduce((sum, { size }) => sum + size, 0))
+  const counts = pairs.map((bySuite) => bySuite.reduce((sum, { differences }) => sum + differences.size, 0))
   return {
-    differences: on.map((_, at) => pairs.map((bySuite) => bySuite[at] ?? new Map<string, number>())),
+    differences: on.map((_, at) =>
+      pairs.map((bySuite) => bySuite[at]?.differences ?? new Map<string, number>()),
+    ),
+    scores: on.map((_, at) => pairs.flatMap((bySuite) => bySuite[at]?.scores ?? [])),
     missing,
     instances: pairs.length === 0 ? 0 : Math.min(...counts),
   }
 }
 
-/** By how much the first is better on each instance. */
-function differencesOf(better: Shares, than: Shares, measure: MeasureName): InstanceDifferences {
+/** Two runs of a seed on a suite. */
+interface OnSuite {
+  readonly differences: InstanceDifferences
+  readonly scores: ScorePair
+}
+
+/** By how much the first is better on each instance that both played, and how good both are on these. */
+function pairedOn(better: Shares, than: Shares, measure: MeasureName): OnSuite {
   const sign = measures[measure].better === 'higher' ? 1 : -1
-  return new Map(
-    [...better].flatMap(([instance, share]) => {
-      const other = than.get(instance)
-      return other === undefined ? [] : [[instance, sign * (share - other)] as const]
-    }),
-  )
+  const both = [...better].flatMap(([instance, share]) => {
+    const other = than.get(instance)
+    return other === undefined ? [] : [{ instance, better: sign * share, than: sign * other }]
+  })
+  const meanOf = (side: keyof ScorePair) => both.reduce((sum, each) => sum + each[side], 0) / both.length
+  return {
+    differences: new Map(both.map((each) => [each.instance, each.better - each.than])),
+    scores: { better: meanOf('better'), than: meanOf('than') },
+  }
 }

@@ -145,3 +145,41 @@ describe('a claim at a budget', () => {
     expect(judged?.missing).toEqual([1, 2])
   })
 })
+
+it('a claim over several tasks has the probability that a run is better, and one over a single task has not', async () => {
+  const names = ['few', 'others']
+  const suites = names.map((name, at) => ({ name, task: at === 0 ? 'echo' : 'echo2', episodes: 3 }))
+  const several = (own: typeof suites) => {
+    const { arms, hypotheses, ...stated } = tinyExperiment(experimentName('tiny'), { suites: names })
+    return {
+      ...stated,
+      arms: arms.map((arm) => ({
+        ...arm,
+        config: { ...arm.config, evaluation: { ...arm.config.evaluation, suites: own as never } },
+      })),
+      hypotheses: hypotheses.map((claim) => ({ ...claim, on: names })),
+    }
+  }
+  const reported = async (own: typeof suites) => {
+    const statement = several(own)
+    const runs = notBegun(statement).map((run): MeasuredRun => {
+      const isBetter = run.arm === statement.hypotheses[0]?.better.arm
+      const figures = names.map((suite, at) => {
+        // On the first task better in both seeds, on the other one equal.
+        const value = at === 0 && isBetter ? 0.5 : 0.25
+        const shares = () =>
+          Promise.resolve(
+            new Map([
+              ['echo e0', value],
+              ['echo e1', value],
+            ]),
+          )
+        return { suite, version: 2, value, success: value, n: 40, planned: 40, shares }
+      })
+      return { ...run, status: 'done', figures }
+    })
+    return (await reportOn(runs, { name: experimentName('tiny'), statement, created: 0 })).hypotheses[0]
+  }
+  expect((await reported(suites))?.improvement).toEqual({ value: 0.75, low: 0.75, high: 0.75 })
+  expect((await reported(suites.map((suite) => ({ ...suite, task: 'echo' }))))?.improvement).toBeUndefined()
+})

@@ -12,6 +12,7 @@ import type { ExperimentStatement, Hypothesis, StatedFile } from '../../config/f
 import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experiment-schema.ts'
 import { seedOf } from '../../identity/identity.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../../learning/claims/hypothesis.ts'
+import { type Improvement, probabilityOfImprovement } from '../../learning/claims/improvement.ts'
 import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
@@ -71,6 +72,8 @@ export interface ReportedHypothesis
   readonly missing: readonly number[]
   /** Instances that both played, by suite; of the seed that has the fewest. */
   readonly instances: number
+  /** With suites of several tasks: how likely a run of one arm is better than one of the other on a task. */
+  readonly improvement?: Improvement
 }
 
 /** A mean over seeds at a version. */
@@ -297,6 +300,13 @@ interface FoundTest {
   readonly test: PairedTest | undefined
   readonly missing: readonly number[]
   readonly instances: number
+  readonly improvement?: Improvement
+}
+
+/** Whether the suites of a claim are of more than one task. */
+function areTasksSeveral({ arms }: ExperimentStatement, { better, on }: Hypothesis): boolean {
+  const suites = arms.find(({ arm }) => arm === better.arm)?.config.evaluation.suites ?? []
+  return new Set(suites.filter(({ name }) => on.includes(name)).map(({ task }) => task)).size > 1
 }
 
 async function testOf(
@@ -305,8 +315,10 @@ async function testOf(
   runs: readonly MeasuredRun[],
 ): Promise<FoundTest> {
   const { name, measure = 'success' } = statement
-  const { differences, missing, instances } = await claimDifferences(statement, claim, runs)
+  const { differences, scores, missing, instances } = await claimDifferences(statement, claim, runs)
   if (instances === 0) return { test: undefined, missing, instances }
   const drawn = { seed: seedOf(0, 'experiment', name, claim.name), isShare: measures[measure].isShare }
-  return { test: pairedTest(differences, { ...claim, ...drawn }), missing, instances }
+  const test = pairedTest(differences, { ...claim, ...drawn })
+  if (!areTasksSeveral(statement, claim)) return { test, missing, instances }
+  return { test, missing, instances, improvement: probabilityOfImprovement(scores, drawn.seed) }
 }
