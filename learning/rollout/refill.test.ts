@@ -68,6 +68,7 @@ describe('refill', () => {
     })
     expect(groupTeaches(won(1, 3), steps)).toBe(true)
     expect(groupTeaches(won(1, 3), off)).toBe(false)
+    expect(groupTeaches(won(1, 3), { ...off, algorithm: 'gagpo' })).toBe(true)
     // Each is in the state once, at its only turn, and wins: nothing was better.
     expect(groupTeaches(won(1, 1), steps)).toBe(false)
     expect(groupTeaches({ task: 'db', rewards: [1, 1], actionTokens: [1, 3] }, steps)).toBe(false)
