@@ -12,7 +12,7 @@ import {
 } from '../../client/experiment/experiment-plan.ts'
 import type { RunCost } from '../../client/experiment/measured-runs.ts'
 import { loadExperiment } from '../../config/files/experiment.ts'
-import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import { statedMeasure } from '../../learning/evaluation/measure.ts'
 import { differenceOf } from '../../learning/statistics/figures.ts'
 import { percent } from '../../learning/statistics/percent.ts'
 import { homeAt } from '../../storage/disk/home.ts'
@@ -45,7 +45,7 @@ export function experimentPlanCommand(): Command {
     const terminal = openTerminal(options)
     const loaded = loadExperiment(file)
     const { measure = 'success' } = loaded.statement
-    const points = options.points && options.points / (measures[measure].isShare ? 100 : 1)
+    const points = options.points && options.points / (statedMeasure(measure).isShare ? 100 : 1)
     const plan = await planExperiment(homeAt(options.home), loaded, points)
     terminal.report({ ...plan }, planLines(plan, measure))
   })
@@ -54,9 +54,9 @@ export function experimentPlanCommand(): Command {
 /** A plan in tables and lines. */
 export function planLines(
   { experiment, pilot, seeds, arms, hasLooks, claims }: ExperimentPlanReport,
-  measure: MeasureName,
+  measure: string,
 ): readonly (string | Table)[] {
-  const { isShare } = measures[measure]
+  const { isShare } = statedMeasure(measure)
   return [
     `${experiment}: ${arms} arms, planned with the spread of ${pilot}`,
     new Table({

@@ -13,7 +13,7 @@ import type {
 import type { RunCost } from '../../client/experiment/measured-runs.ts'
 import { verdictWords, withinWords } from '../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../learning/evaluation/evaluation-completeness.ts'
-import { measures } from '../../learning/evaluation/measure.ts'
+import { statedMeasure } from '../../learning/evaluation/measure.ts'
 import { budgetText } from '../../learning/run/budget.ts'
 import {
   differenceBetween,
@@ -45,8 +45,8 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
   ]
 }
 
-function armsTable({ arms, seeds, measure }: ExperimentReport): Table {
-  const { words, isShare } = measures[measure]
+function armsTable({ arms, seeds, measure, metric }: ExperimentReport): Table {
+  const { words, isShare } = statedMeasure(measure, metric)
   return new Table({
     head: ['arm', 'suite', words, `seeds ${seeds.join(', ')}`, 'time', 'CPU', 'tokens'],
     rows: arms.flatMap(({ arm, suites, cost }: ReportedArm) =>
@@ -79,7 +79,7 @@ function costWords({ seconds, cpuSeconds, actionTokens }: RunCost): readonly str
 }
 
 function claimsTable({ hypotheses, measure }: ExperimentReport): Table {
-  const { isShare } = measures[measure]
+  const { isShare } = statedMeasure(measure)
   const intervalWords = (interval: Interval | undefined) =>
     interval === undefined ? '–' : differenceBetween(interval, isShare)
   return new Table({
@@ -116,7 +116,9 @@ function statedVerdict(claim: ReportedHypothesis, isShare: boolean): string {
   return `not shown at this scale (at most ${differenceOf(most, isShare)})`
 }
 
-function legend({ test, level, seeds, measure, design }: ExperimentReport): readonly string[] {
+function legend({ test, level, seeds, measure, metric, design }: ExperimentReport): readonly string[] {
+  const { words, isShare, unit } = statedMeasure(measure, metric)
+  const inUnit = unit === undefined ? words : `${words} in ${unit}`
   const kind = test === 't' ? 't test' : 'sign-flip test'
   return [
     ...(design === undefined
@@ -124,7 +126,7 @@ function legend({ test, level, seeds, measure, design }: ExperimentReport): read
       : [
           `Looks at ${design.looks.join(', ')} seeds, stated in advance; p (Holm) is that of all looks so far (${design.spending} spending), intervals are of the seeds of the look.`,
         ]),
-    `Differences in ${measures[measure].isShare ? 'points' : measures[measure].words}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
+    `Differences in ${isShare ? 'points' : inUnit}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
   ]
 }
 

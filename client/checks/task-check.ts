@@ -17,7 +17,7 @@ import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../e
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { loadEnvironment } from '../../envs/external/loading.ts'
 import { environments } from '../../envs/registry.ts'
-import { measureNames, measureOf } from '../../learning/evaluation/measure.ts'
+import { type DeclaredMetrics, measureNames, measureOf } from '../../learning/evaluation/measure.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
@@ -222,14 +222,15 @@ function withMetrics(
   const { tasks, evaluation } = config
   for (const [at, { task, measure }] of evaluation.suites.entries()) {
     if (task !== tasks[index]?.task || measureOf(measure.of, metrics) !== undefined) continue
-    const own = Object.keys(metrics).join(', ')
-    throw badValue(
-      `evaluation.suites.${at}.measure.of`,
-      measure.of,
-      `${measureNames.join(', ')}, or a metric that ${name} declares: ${own || 'it declares none'}`,
-    )
+    throw badValue(`evaluation.suites.${at}.measure.of`, measure.of, measuresOf(name, metrics))
   }
   return { ...config, tasks: tasks.map((task, at) => (at === index ? { ...task, metrics } : task)) }
+}
+
+/** The measures of a task, in words. */
+export function measuresOf(task: string, metrics: DeclaredMetrics): string {
+  const own = Object.keys(metrics).join(', ')
+  return `${measureNames.join(', ')}, or a metric that ${task} declares: ${own || 'it declares none'}`
 }
 
 /** Sets up what the task needs on this machine, or says why that cannot be. */

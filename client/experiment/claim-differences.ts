@@ -7,9 +7,9 @@
 import type { ExperimentStatement, Hypothesis } from '../../config/files/experiment.ts'
 import type { CrossedDifferences, InstanceDifferences } from '../../learning/claims/crossed-bootstrap.ts'
 import type { ScorePair } from '../../learning/claims/improvement.ts'
-import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import type { Measure } from '../../learning/evaluation/measure.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
-import { figureOf, type MeasuredRun } from './measured-runs.ts'
+import { figureOf, type MeasuredRun, measureOfRuns } from './measured-runs.ts'
 
 export interface ClaimDifferences {
   /** [suites, seeds] of the seeds that take part. */
@@ -23,14 +23,15 @@ export interface ClaimDifferences {
 }
 
 export async function claimDifferences(
-  { seeds, measure = 'success' }: Pick<ExperimentStatement, 'seeds' | 'measure'>,
+  statement: Pick<ExperimentStatement, 'seeds' | 'measure'>,
   { better, than, at, on }: Pick<Hypothesis, 'better' | 'than' | 'at' | 'on'>,
   runs: readonly MeasuredRun[],
 ): Promise<ClaimDifferences> {
+  const measure = measureOfRuns(statement, runs)
   const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
   const missing: number[] = []
   const pairs: OnSuite[][] = []
-  for (const seed of seeds) {
+  for (const seed of statement.seeds) {
     const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
     const bySuite: OnSuite[] = []
     for (const suite of on) {
@@ -61,8 +62,8 @@ interface OnSuite {
 }
 
 /** By how much the first is better on each instance that both played, and how good both are on these. */
-function pairedOn(better: Shares, than: Shares, measure: MeasureName): OnSuite {
-  const sign = measures[measure].better === 'higher' ? 1 : -1
+function pairedOn(better: Shares, than: Shares, measure: Measure): OnSuite {
+  const sign = measure.better === 'higher' ? 1 : -1
   const both = [...better].flatMap(([instance, share]) => {
     const other = than.get(instance)
     return other === undefined ? [] : [{ instance, better: sign * share, than: sign * other }]

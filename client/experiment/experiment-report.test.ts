@@ -6,21 +6,25 @@ import { tinyExperiment } from '../../test/support/tiny-experiment.ts'
 import { reportOn } from './experiment-report.ts'
 import { type MeasuredRun, notBegun } from './measured-runs.ts'
 
-it('claims are about the measure: of turns, fewer are better', async () => {
-  const statement = { ...tinyExperiment(experimentName('tiny')), measure: 'turns' } as const
-  const [suite = ''] = statement.suites
-  const [claim] = statement.hypotheses
-  const runs = notBegun(statement).map((run): MeasuredRun => {
-    const value = run.arm === claim?.better.arm ? 3 : 5
-    const shares = () => Promise.resolve(new Map([['echo e0', value]]))
-    const figure = { suite, version: 2, value, success: 1, n: 40, planned: 40, shares }
-    return { ...run, status: 'done', figures: [figure] }
-  })
-  const report = await reportOn(runs, { name: experimentName('tiny'), statement, created: 0 })
-  const arm = report.arms.find((each) => each.arm === claim?.better.arm)
-  expect(arm?.suites).toMatchObject([{ value: { mean: 3, low: 3, high: 3 } }])
-  expect(report.hypotheses[0]).toMatchObject({ difference: 2, bootstrap: { low: 2, high: 2 } })
-})
+it.each([{ measure: 'turns' }, { measure: 'moves', metric: { better: 'lower', unit: 'moves' } }] as const)(
+  'claims are about the measure: of $measure, fewer are better',
+  async ({ measure, ...read }) => {
+    const statement = { ...tinyExperiment(experimentName('tiny')), measure }
+    const [suite = ''] = statement.suites
+    const [claim] = statement.hypotheses
+    const runs = notBegun(statement).map((run): MeasuredRun => {
+      const value = run.arm === claim?.better.arm ? 3 : 5
+      const shares = () => Promise.resolve(new Map([['echo e0', value]]))
+      const figure = { suite, version: 2, value, success: 1, n: 40, planned: 40, shares, ...read }
+      return { ...run, status: 'done', figures: [figure] }
+    })
+    const report = await reportOn(runs, { name: experimentName('tiny'), statement, created: 0 })
+    const arm = report.arms.find((each) => each.arm === claim?.better.arm)
+    expect(arm?.suites).toMatchObject([{ value: { mean: 3, low: 3, high: 3 } }])
+    expect(report.hypotheses[0]).toMatchObject({ difference: 2, bootstrap: { low: 2, high: 2 } })
+    expect(report).toMatchObject({ measure, ...read })
+  },
+)
 
 // [REPORT-4]
 it('an incomplete evaluation is reported, and is part of no mean, curve or claim', async () => {

@@ -15,7 +15,7 @@ import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../../
 import { type Improvement, probabilityOfImprovement } from '../../learning/claims/improvement.ts'
 import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
-import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import { type DeclaredMetric, type Measure, measures } from '../../learning/evaluation/measure.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 import { meanInterval } from '../../learning/statistics/student-t.ts'
 import { claimDifferences } from './claim-differences.ts'
@@ -25,6 +25,7 @@ import {
   figureOf,
   type MeasuredRun,
   meanCost,
+  measureOfRuns,
   type ReportedFigure,
   type RunCost,
   type RunOfExperiment,
@@ -107,7 +108,9 @@ export interface ExperimentReport {
   /** The seeds that are to be run so far: all, unless a design has looks. */
   readonly due: readonly number[]
   readonly version: MeasuredVersion
-  readonly measure: MeasureName
+  readonly measure: string
+  /** How the measure is read, where it is a metric of the task that a run has a result of. */
+  readonly metric?: DeclaredMetric
   readonly test: ExperimentStatement['test']
   readonly level: number
   readonly arms: readonly ReportedArm[]
@@ -127,6 +130,7 @@ export async function reportOn(
   const runs = measured.map((run) => reportedRun(statement, run))
   const { question, source, base, set, seeds, design, version, measure = 'success', test, level } = statement
   const hypotheses = await judged(statement, measured)
+  const kind = measureOfRuns(statement, measured)
   return {
     experiment: name,
     ...(question === undefined ? {} : { question }),
@@ -137,11 +141,12 @@ export async function reportOn(
     ...(ended === undefined ? {} : { ended: new Date(ended).toISOString() }),
     machine: machineWords(),
     ...{ set, seeds, version, measure, test, level },
+    ...(Object.hasOwn(measures, measure) ? {} : { metric: { better: kind.better, unit: kind.unit } }),
     ...(design === undefined ? {} : { design }),
     due: seedsDue(statement, hypotheses),
-    arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own }, runs)),
+    arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own, kind }, runs)),
     hypotheses,
-    curves: [...curvesOf(statement, runs), ...referencesOf(statement, measured)],
+    curves: [...curvesOf(statement, runs, kind), ...referencesOf(statement, measured)],
     runs,
   }
 }
@@ -168,13 +173,19 @@ function reportedRun(
   }
 }
 
-function shown({ suite, version, value, success, n, planned, spent }: ReportedFigure): ReportedFigure {
-  return { suite, version, value, success, n, planned, ...(spent === undefined ? {} : { spent }) }
+function shown(figure: ReportedFigure): ReportedFigure {
+  const { suite, version, value, success, n, planned, spent, measured, metric } = figure
+  return {
+    ...{ suite, version, value, success, n, planned },
+    ...(spent && { spent }),
+    ...(measured && { measured }),
+    ...(metric && { metric }),
+  }
 }
 
 function armOf(
-  { suites, seeds, measure }: ExperimentStatement,
-  { arm, set }: Pick<ReportedArm, 'arm' | 'set'>,
+  { suites, seeds }: ExperimentStatement,
+  { arm, set, kind }: Pick<ReportedArm, 'arm' | 'set'> & { readonly kind: Measure },
   runs: readonly ReportedRun[],
 ): ReportedArm {
   const own = runs.filter((each) => each.arm === arm)
@@ -188,25 +199,29 @@ function armOf(
         return run?.measured.find((each) => each.suite === suite)?.value ?? null
       })
       const values = bySeed.filter((each) => each !== null)
-      const value = seedMean(values, measure)
+      const value = seedMean(values, kind)
       return value === undefined ? [] : [{ suite, value, seeds: bySeed }]
     }),
     ...(costs.length === 0 ? {} : { cost: meanCost(costs) }),
   }
 }
 
-function seedMean(values: readonly number[], measure: MeasureName = 'success'): SeedMean | undefined {
+function seedMean(
+  values: readonly number[],
+  { isShare }: Pick<Measure, 'isShare'> = measures.success,
+): SeedMean | undefined {
   const [only, second] = values
   if (only === undefined) return undefined
   if (second === undefined) return { mean: only, seeds: 1 }
   const { mean, low, high } = meanInterval(values)
-  const [least, most] = measures[measure].isShare ? [0, 1] : [low, high]
+  const [least, most] = isShare ? [0, 1] : [low, high]
   return { mean, low: Math.max(least, low), high: Math.min(most, high), seeds: values.length }
 }
 
 function curvesOf(
-  { arms, suites, measure }: ExperimentStatement,
+  { arms, suites }: ExperimentStatement,
   runs: readonly ReportedRun[],
+  kind: Measure,
 ): readonly ReportedCurve[] {
   return arms.flatMap(({ arm }) =>
     suites.flatMap((suite) => {
@@ -218,7 +233,7 @@ function curvesOf(
         .flatMap(([version, found]): CurvePoint[] => {
           const mean = seedMean(
             found.map(({ value }) => value),
-            measure,
+            kind,
           )
           return mean === undefined ? [] : [{ version, ...mean }]
         })
@@ -314,10 +329,11 @@ async function testOf(
   claim: Hypothesis,
   runs: readonly MeasuredRun[],
 ): Promise<FoundTest> {
-  const { name, measure = 'success' } = statement
+  const { name } = statement
+  const { isShare } = measureOfRuns(statement, runs)
   const { differences, scores, missing, instances } = await claimDifferences(statement, claim, runs)
   if (instances === 0) return { test: undefined, missing, instances }
-  const drawn = { seed: seedOf(0, 'experiment', name, claim.name), isShare: measures[measure].isShare }
+  const drawn = { seed: seedOf(0, 'experiment', name, claim.name), isShare }
   const test = pairedTest(differences, { ...claim, ...drawn })
   if (!areTasksSeveral(statement, claim)) return { test, missing, instances }
   return { test, missing, instances, improvement: probabilityOfImprovement(scores, drawn.seed) }

@@ -12,7 +12,7 @@ import type { RunId } from '../../identity/identity.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type Judged, judgedFigure } from '../../learning/evaluation/judgement.ts'
-import { measures } from '../../learning/evaluation/measure.ts'
+import { type DeclaredMetric, type Measure, statedMeasure } from '../../learning/evaluation/measure.ts'
 import { type Budget, isWithin, type Spending } from '../../learning/run/budget.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
@@ -31,6 +31,8 @@ export interface ReportedFigure extends Judged {
   readonly version: number
   /** The mean of the experiment's measure. */
   readonly value: number
+  /** How the value is read, where the measure is a metric of the task. */
+  readonly metric?: DeclaredMetric | undefined
   readonly n: number
   /** Episodes that were to be played. */
   readonly planned: number
@@ -81,6 +83,15 @@ export async function measureRuns(
   return await Promise.all(runsOf(statement).map((run) => measureRun(store, statement, run)))
 }
 
+/** The measure of an experiment: a metric is read as the results say. */
+export function measureOfRuns(
+  { measure = 'success' }: Pick<ExperimentStatement, 'measure'>,
+  runs: readonly Pick<MeasuredRun, 'figures'>[],
+): Measure {
+  const [metric] = runs.flatMap(({ figures }) => figures.flatMap((each) => each.metric ?? []))
+  return statedMeasure(measure, metric)
+}
+
 /** The runs of a statement of which none has begun. */
 export function notBegun(statement: ExperimentStatement): readonly MeasuredRun[] {
   return runsOf(statement).map(notBegunRun)
@@ -108,8 +119,9 @@ async function measureRun(
       if (result === undefined || !suites.includes(suite)) return []
       const { success, n, planned, statistics } = result
       const { measures: figures, judgedBy = 'success' }: SuiteFigures = statistics
-      const value = measure === 'success' ? success : figures?.[measure].value
+      const { value, better, unit } = (measure === 'success' ? { value: success } : figures?.[measure]) ?? {}
       if (value === undefined) return []
+      const metric = better && { better, unit }
       const measured = judgedFigure(judgedBy, figures)
       return [
         {
@@ -119,8 +131,9 @@ async function measureRun(
             updates.filter((update) => update.version <= version),
             { created: record.created, at: created },
           ),
-          ...(measured === undefined ? {} : { measured }),
-          shares: () => valuesOf(store, { id }, measures[measure]),
+          ...(measured && { measured }),
+          ...(metric && { metric }),
+          shares: () => valuesOf(store, { id }, statedMeasure(measure, metric)),
         },
       ]
     }),

@@ -8,10 +8,12 @@
 import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
 import { withoutHome } from '../../config/files/home-paths.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
+import { measureOf } from '../../learning/evaluation/measure.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { hasStore } from '../../storage/disk/lost-store.ts'
 import { openStore } from '../../storage/store.ts'
-import { checkRun } from '../checks/task-check.ts'
+import { badValue } from '../checks/start-check.ts'
+import { checkRun, measuresOf } from '../checks/task-check.ts'
 import { isSameFile, type KnownExperiment, refuseChanged, storedExperiment } from './experiments.ts'
 
 /** An experiment that can be begun or continued. */
@@ -70,6 +72,7 @@ async function checkArms(
     let found = checked.get(key)
     if (found === undefined) {
       const { config, notices: own } = await checkRun(arm.config, { home, officialData })
+      requireMeasure(statement, config)
       for (const notice of own) notices.add(notice)
       found = { tasks: config.tasks, evaluation: config.evaluation, warmStart: config.warmStart }
       checked.set(key, found)
@@ -77,4 +80,15 @@ async function checkArms(
     arms.push({ ...arm, config: withoutHome({ ...arm.config, ...found }, dir) })
   }
   return { statement: { ...statement, arms }, notices: [...notices] }
+}
+
+/** @throws ConfigFault a measure that a task of a measured suite does not have */
+function requireMeasure(
+  { measure = 'success', suites }: ExperimentStatement,
+  { tasks, evaluation }: RunConfig,
+): void {
+  const measured = evaluation.suites.filter(({ name }) => suites.includes(name))
+  for (const { task, metrics } of tasks.filter((each) => measured.some((suite) => suite.task === each.task)))
+    if (measureOf(measure, metrics) === undefined)
+      throw badValue('measure.of', measure, measuresOf(task, metrics))
 }

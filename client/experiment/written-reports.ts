@@ -16,9 +16,10 @@ import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { experimentName, runId } from '../../identity/identity.ts'
-import { measures } from '../../learning/evaluation/measure.ts'
+import { statedMeasure } from '../../learning/evaluation/measure.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
+import { judgedFigureSchema } from '../../policy/checkpoints/promotion.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { hasStore } from '../../storage/disk/lost-store.ts'
 import { asCsv } from '../../storage/metrics/metrics-table.ts'
@@ -70,6 +71,8 @@ const reportSchema = z.object({
           suite: z.string(),
           version: amount,
           value: z.number().optional(),
+          measured: judgedFigureSchema.optional(),
+          metric: judgedFigureSchema.pick({ better: true, unit: true }).optional(),
           success: share,
           n: amount,
           /** Absent in reports of earlier builds, where all were played. */
@@ -215,8 +218,8 @@ export async function findReport(
 
 /** Writes the files of a report. @returns their paths */
 export function writeReport(report: ExperimentReport, folder: string): readonly string[] {
-  const { experiment: name, curves, measure } = report
-  const { words, isShare } = measures[measure]
+  const { experiment: name, curves, measure, metric } = report
+  const { words, isShare } = statedMeasure(measure, metric)
   const suites = [...Map.groupBy(curves, ({ suite }) => suite)]
   const files: readonly (readonly [string, string])[] = [
     [`${name}.json`, `${JSON.stringify(report, undefined, 1)}\n`],

@@ -18,7 +18,7 @@ import {
 } from '../../learning/claims/hypothesis.ts'
 import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { smallestSignFlip } from '../../learning/claims/sign-flip.ts'
-import { type MeasureName, measures } from '../../learning/evaluation/measure.ts'
+import { statedMeasure } from '../../learning/evaluation/measure.ts'
 import type { Budget } from '../../learning/run/budget.ts'
 import { shownValue } from '../../learning/run/wrong-value.ts'
 import {
@@ -76,7 +76,7 @@ export interface ExperimentStatement {
   readonly suites: readonly string[]
   readonly version: MeasuredVersion
   /** Absent: success. */
-  readonly measure?: MeasureName
+  readonly measure?: string
   readonly hypotheses: readonly Hypothesis[]
   readonly test: TestKind
   /** Looks at the first of the seeds; absent: one look, at all. */
@@ -339,7 +339,7 @@ function untestable(
   if (within !== undefined && by !== 0)
     wrongs.push({ path: [...path, 'by'], words: 'is stated beside `equivalent`: expected one of the two' })
   const largest = Math.max(Math.abs(by), within ?? 0, Math.abs(detect ?? 0))
-  if (measures[measure].isShare && largest >= 1)
+  if (statedMeasure(measure).isShare && largest >= 1)
     wrongs.push({
       path: [...path, within === undefined ? 'by' : 'equivalent'],
       words: `has a difference of ${largest}: expected a share below 1; 0.02 is 2 points of ${measure}`,

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import { spendingNames } from '../../learning/claims/sequential.ts'
-import { measureNames } from '../../learning/evaluation/measure.ts'
+import { metricName } from '../../learning/evaluation/measure.ts'
 import { largestReward } from '../../learning/evaluation/reward.ts'
 import { amount, probability, text } from './bounded-field.ts'
 
@@ -77,10 +77,11 @@ const hypothesisSchema = z.strictObject({
 
 const measureSchema = z.strictObject({
   of: z
-    .enum(measureNames)
+    .string()
+    .regex(metricName)
     .default('success')
     .describe(
-      'The number that the claims are about: `success`, the mean `reward`, or the mean `turns` or `tokens` of an episode, of which fewer are better.',
+      'The number that the claims are about: `success`, the mean `reward`, `turns` or `tokens` of an episode, of the last two the fewer the better, or a metric of the task.',
     ),
   suites: z
     .array(suiteName)

@@ -41,10 +41,11 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
   if (stored === undefined) throw new Refused('unknown', `${home.dir} has no experiment "${name}"`)
   const statement = stored.statement as ExperimentStatement
   const report = await reportOn(await measureRuns(store, statement), { ...stored, statement })
-  const { seeds, measure, test, level, runs, arms, hypotheses } = report
+  const { seeds, measure, metric, test, level, runs, arms, hypotheses } = report
   return {
     ...rowOf(stored, { runs: runs.length, done: runs.filter(({ status }) => status === 'done').length }),
     ...{ seeds, measure, test, level },
+    ...(metric && { metric }),
     suites: statement.suites.map((suite) => suiteOf(report, suite)),
     costs: arms.map(({ cost }) => cost ?? null),
     claims: hypotheses.map(claimOf),

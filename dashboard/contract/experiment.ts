@@ -1,7 +1,7 @@
 /** Experiments: what was stated before they ran, what their arms reached, and what that says of the claims. */
 
 import type { ClaimedDifference, Judgement, PairedTest, TestKind } from '../../learning/claims/hypothesis.ts'
-import type { MeasureName } from '../../learning/evaluation/measure.ts'
+import type { DeclaredMetric } from '../../learning/evaluation/measure.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 
@@ -30,7 +30,9 @@ export interface MeanOverSeeds extends Partial<Interval> {
 export interface ExperimentAnswer extends ExperimentRow {
   readonly seeds: readonly number[]
   /** The number that arms and claims are about. */
-  readonly measure: MeasureName
+  readonly measure: string
+  /** How it is read, where it is a metric of the task. */
+  readonly metric?: DeclaredMetric
   readonly test: TestKind
   /** The level of all claims together. */
   readonly level: number

@@ -51,15 +51,18 @@ const meanNames = measureNames.filter((name) => name !== 'success')
 
 /** The measure of that name: of every task, or a metric that its environment declares. */
 export function measureOf(name: string, metrics: DeclaredMetrics = {}): Measure | undefined {
+  const isKnown = Object.hasOwn(measures, name) || Object.hasOwn(metrics, name)
+  return isKnown ? statedMeasure(name, metrics[name]) : undefined
+}
+
+/** A name that was found to be one. @param metric how it is read where it is a metric; of one without results nothing is shown */
+export function statedMeasure(
+  name: string,
+  { better, unit }: DeclaredMetric = { better: 'higher' },
+): Measure {
   const found = measureNames.find((each) => each === name)
   if (found !== undefined) return measures[found]
-  const metric = Object.hasOwn(metrics, name) ? metrics[name] : undefined
-  return (
-    metric && {
-      ...{ words: name, better: metric.better, unit: metric.unit, isShare: false },
-      of: (episode) => episode.metrics?.[name],
-    }
-  )
+  return { words: name, better, unit, isShare: false, of: ({ metrics }) => metrics?.[name] }
 }
 
 /** The measure of that name of a result, whose metrics say themselves how they are read. */

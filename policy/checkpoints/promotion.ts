@@ -10,6 +10,16 @@ import { z } from 'zod'
 import { CheckpointFault, fileFault } from '../files/checkpoint-fault.ts'
 import { readWhole, writeDurably } from '../files/durable-file.ts'
 
+/** A figure by which an evaluation is judged, as files have it. */
+export const judgedFigureSchema = z.strictObject({
+  of: z.string(),
+  better: z.enum(['higher', 'lower']),
+  unit: z.string().optional(),
+  value: z.number(),
+  low: z.number(),
+  high: z.number(),
+})
+
 const promotionSchema = z.strictObject({
   version: z.int().min(0),
   /** ISO 8601, UTC. */
@@ -21,16 +31,7 @@ const promotionSchema = z.strictObject({
       suite: z.string(),
       success: z.number().min(0).max(1),
       /** The suite's measure, where it is another than success. */
-      measured: z
-        .strictObject({
-          of: z.string(),
-          better: z.enum(['higher', 'lower']),
-          unit: z.string().optional(),
-          value: z.number(),
-          low: z.number(),
-          high: z.number(),
-        })
-        .optional(),
+      measured: judgedFigureSchema.optional(),
       /** Episodes that ended with a reward, and those that were to be played. */
       n: z.int().min(0),
       planned: z.int().min(0),

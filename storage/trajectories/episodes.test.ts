@@ -184,7 +184,7 @@ describe('sealing', () => {
     expect(await store.episodes.count(run)).toEqual({ completed: 1 })
   })
 
-  it('the seal has the metrics that its last observation has', async () => {
+  it('the seal has the latest metrics, though an answer to an unusable action has none', async () => {
     await play()
     const [, , last] = observations
     await store.observations.put({
@@ -192,6 +192,7 @@ describe('sealing', () => {
       turn: 3,
       info: { [metricsKey]: { score: 12.5, moves: 3 } },
     })
+    await store.observations.put({ ...(last as StoredObservation), turn: 4, info: { problem: 'no call' } })
     const { episode: sealed } = await store.episodes.seal(episode, ending)
     expect(sealed.seal.metrics).toEqual({ score: 12.5, moves: 3 })
     expect((await store.episodes.list(group))[0]?.seal?.metrics).toEqual({ score: 12.5, moves: 3 })

@@ -213,7 +213,7 @@ async function sealEpisode(
     trajectoryChecksum(id, ending, observations, actions),
     trajectoryBytes(observations, actions),
     Number(ending.success ?? isSuccess(ending.reward, { atLeast: fullReward })),
-    metricsIn(observations.at(-1)),
+    metricsIn(observations),
     id,
   ])
   const episode = await knownEpisode(kept, id)
@@ -232,9 +232,10 @@ async function trajectoryIn(kept: KeptEpisodes, id: EpisodeId): Promise<Trajecto
   return trajectoryOf(episode, await kept.observations.rows(id), await kept.actions.rows(id))
 }
 
-/** Each observation has the metrics as they are then. */
-function metricsIn(last: Selectable<ObservationsTable> | undefined): string | null {
-  if (last === undefined || !last.info.includes(`"${metricsKey}"`)) return null
+/** The latest, as JSON. The answer to an action that never reached the environment has none. */
+function metricsIn(observations: readonly Selectable<ObservationsTable>[]): string | null {
+  const last = observations.findLast(({ info }) => info.includes(`"${metricsKey}"`))
+  if (last === undefined) return null
   const metrics = observationOf(last).info[metricsKey]
   return metrics === undefined ? null : JSON.stringify(metrics)
 }

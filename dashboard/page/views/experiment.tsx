@@ -2,7 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { verdicts, verdictWords } from '../../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
-import { measures } from '../../../learning/evaluation/measure.ts'
+import { statedMeasure } from '../../../learning/evaluation/measure.ts'
 import {
   count,
   differenceBetween,
@@ -184,9 +184,10 @@ const Suite: FunctionComponent<SuiteProps> = ({ answer, suite: { suite, arms, cu
 }
 
 /** The measure of the experiment, for headings and figures. */
-function shownMeasure({ measure }: Pick<ExperimentAnswer, 'measure'>) {
-  const { words, isShare } = measures[measure]
-  return { isShare, title: `${words.charAt(0).toUpperCase()}${words.slice(1)}` }
+function shownMeasure({ measure, metric }: Pick<ExperimentAnswer, 'measure' | 'metric'>) {
+  const { words, isShare, unit } = statedMeasure(measure, metric)
+  const name = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  return { isShare, title: unit === undefined ? name : `${name}, ${unit}` }
 }
 
 function intervalOf({ low, high }: MeanOverSeeds, isShare: boolean): string {
