@@ -40,7 +40,9 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
     `${experiment}${question === undefined ? '' : `: ${question}`}`,
     ...changed,
     arms.some(({ suites }) => suites.length > 0) ? armsTable(report) : 'No run is done yet.',
-    ...(hypotheses.length === 0 ? [] : [claimsTable(report), ...legend(report), ...improvements(report)]),
+    ...(hypotheses.length === 0
+      ? []
+      : [claimsTable(report), ...legend(report), ...improvements(report), ...kindsTable(report)]),
     ...unfinished(report),
   ]
 }
@@ -128,6 +130,22 @@ function legend({ test, level, seeds, measure, metric, design }: ExperimentRepor
         ]),
     `Differences in ${isShare ? 'points' : inUnit}, over ${seeds.length} seeds; intervals 95 %: Student's over seeds, bootstrap over seeds and instances. Judged by the ${kind}, two-sided, at ${level} for all claims together (Holm).`,
   ]
+}
+
+/** Differences by kind of problem. */
+function kindsTable({ hypotheses, measure, metric }: ExperimentReport): readonly Table[] {
+  const { isShare } = statedMeasure(measure, metric)
+  const rows = hypotheses.flatMap(({ name, byKind = [] }) =>
+    byKind.map(({ kind, instances, difference, low, high }, at) => [
+      at === 0 ? name : '',
+      kind,
+      count(instances),
+      differenceOf(difference, isShare),
+      low === undefined || high === undefined ? '–' : differenceBetween({ low, high }, isShare),
+    ]),
+  )
+  if (rows.length === 0) return []
+  return [new Table({ head: ['claim', 'kind, not judged', 'instances', 'difference', 't interval'], rows })]
 }
 
 /** Claims over several tasks: how often an arm helps, beside by how much. */

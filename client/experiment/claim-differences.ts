@@ -7,6 +7,7 @@
 import type { ExperimentStatement, Hypothesis } from '../../config/files/experiment.ts'
 import type { CrossedDifferences, InstanceDifferences } from '../../learning/claims/crossed-bootstrap.ts'
 import type { ScorePair } from '../../learning/claims/improvement.ts'
+import type { Kinds } from '../../learning/claims/kinds.ts'
 import type { Measure } from '../../learning/evaluation/measure.ts'
 import type { Shares } from '../../learning/statistics/paired-difference.ts'
 import { figureOf, type MeasuredRun, measureOfRuns } from './measured-runs.ts'
@@ -16,6 +17,8 @@ export interface ClaimDifferences {
   readonly differences: CrossedDifferences
   /** [suites, seeds] the means over those instances; higher is better. */
   readonly scores: readonly (readonly ScorePair[])[]
+  /** [suites] */
+  readonly kinds: readonly Kinds[]
   /** The other seeds. */
   readonly missing: readonly number[]
   /** Instances that both played, of the seed that has the fewest; 0 where no seed takes part. */
@@ -31,6 +34,7 @@ export async function claimDifferences(
   const runAt = (arm: string, seed: number) => runs.find((each) => each.arm === arm && each.seed === seed)
   const missing: number[] = []
   const pairs: OnSuite[][] = []
+  const kinds: Kinds[] = []
   for (const seed of statement.seeds) {
     const [one, other] = [runAt(better.arm, seed), runAt(than.arm, seed)]
     const bySuite: OnSuite[] = []
@@ -38,6 +42,8 @@ export async function claimDifferences(
       const first = one && figureOf(one, suite, better.version, at)
       const second = other && figureOf(other, suite, than.version, at)
       if (first === undefined || second === undefined) break
+      // All runs play the same instances.
+      kinds[bySuite.length] ??= (await first.kinds?.()) ?? new Map()
       const found = pairedOn(await first.shares(), await second.shares(), measure)
       if (found.differences.size > 0) bySuite.push(found)
     }
@@ -49,6 +55,7 @@ export async function claimDifferences(
     differences: on.map((_, at) =>
       pairs.map((bySuite) => bySuite[at]?.differences ?? new Map<string, number>()),
     ),
+    kinds,
     scores: on.map((_, at) => pairs.flatMap((bySuite) => bySuite[at]?.scores ?? [])),
     missing,
     instances: pairs.length === 0 ? 0 : Math.min(...counts),

@@ -9,6 +9,7 @@
  */
 import { inSuiteOrder } from '../../config/suite-order.ts'
 import { type RunId, seedOf } from '../../identity/identity.ts'
+import type { Kinds } from '../../learning/claims/kinds.ts'
 import { newestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type JudgedFigure, judgedFigure } from '../../learning/evaluation/judgement.ts'
@@ -152,6 +153,18 @@ function findingsOf(side: Measured, measure: string): SideFindings {
     ...(passAt === undefined || interval === undefined ? {} : { interval }),
     ...(measured === undefined ? {} : { measured }),
   }
+}
+
+/** The kinds of an evaluation's instances, where the environment names them, by task and instance. */
+export async function kindsOf(store: Store, { id }: Pick<StoredEvaluation, 'id'>): Promise<Kinds> {
+  const found = new Map<string, string>()
+  for (const { id: episode, task, instance } of await store.episodes.list(id)) {
+    const key = `${task} ${instance}`
+    if (found.has(key)) continue
+    const kind = (await store.observations.get(episode, 0))?.info.kind
+    if (typeof kind === 'string') found.set(key, kind)
+  }
+  return found
 }
 
 /** A measure of an evaluation by task and instance, as the mean over its samples. */

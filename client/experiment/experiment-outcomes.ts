@@ -17,6 +17,8 @@ export const outcomesSchema = z.array(
     suite: z.string(),
     /** In the order of the words. */
     instances: z.array(z.string()),
+    /** Kinds of those, empty where one has none; absent where no one knows them. */
+    kinds: z.array(z.string()).optional(),
     versions: z.array(
       z.object({
         run: z.string(),
@@ -45,7 +47,11 @@ export async function outcomesOf(suites: readonly string[], runs: readonly Measu
       ...which,
       shares: instances.map((instance) => shares.get(instance) ?? notPlayed).join(' '),
     }))
-    found.push({ suite, instances, versions })
+    const [some] = runs.flatMap(({ figures: own }) => own.filter((each) => each.suite === suite))
+    const known = await some?.kinds?.()
+    const kinds =
+      known === undefined || known.size === 0 ? {} : { kinds: instances.map((each) => known.get(each) ?? '') }
+    found.push({ suite, instances, ...kinds, versions })
   }
   return found
 }

@@ -13,6 +13,7 @@ import type { MeasuredPolicy, MeasuredVersion } from '../../config/schema/experi
 import { seedOf } from '../../identity/identity.ts'
 import { type Judgement, judgeFamily, type PairedTest, pairedTest } from '../../learning/claims/hypothesis.ts'
 import { type Improvement, probabilityOfImprovement } from '../../learning/claims/improvement.ts'
+import { differencesByKind, type KindDifference } from '../../learning/claims/kinds.ts'
 import type { LookDesign } from '../../learning/claims/sequential.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type DeclaredMetric, type Measure, measures } from '../../learning/evaluation/measure.ts'
@@ -75,6 +76,8 @@ export interface ReportedHypothesis
   readonly instances: number
   /** With suites of several tasks: how likely a run of one arm is better than one of the other on a task. */
   readonly improvement?: Improvement
+  /** The difference on each kind of problem, where the environment names kinds; not judged. */
+  readonly byKind?: readonly KindDifference[]
 }
 
 /** A mean over seeds at a version. */
@@ -316,6 +319,7 @@ interface FoundTest {
   readonly missing: readonly number[]
   readonly instances: number
   readonly improvement?: Improvement
+  readonly byKind?: readonly KindDifference[]
 }
 
 /** Whether the suites of a claim are of more than one task. */
@@ -331,10 +335,16 @@ async function testOf(
 ): Promise<FoundTest> {
   const { name } = statement
   const { isShare } = measureOfRuns(statement, runs)
-  const { differences, scores, missing, instances } = await claimDifferences(statement, claim, runs)
+  const { differences, scores, kinds, missing, instances } = await claimDifferences(statement, claim, runs)
   if (instances === 0) return { test: undefined, missing, instances }
   const drawn = { seed: seedOf(0, 'experiment', name, claim.name), isShare }
-  const test = pairedTest(differences, { ...claim, ...drawn })
-  if (!areTasksSeveral(statement, claim)) return { test, missing, instances }
-  return { test, missing, instances, improvement: probabilityOfImprovement(scores, drawn.seed) }
+  const byKind = differencesByKind(differences, kinds)
+  return {
+    test: pairedTest(differences, { ...claim, ...drawn }),
+    ...{ missing, instances },
+    ...(byKind.length === 0 ? {} : { byKind }),
+    ...(areTasksSeveral(statement, claim)
+      ? { improvement: probabilityOfImprovement(scores, drawn.seed) }
+      : {}),
+  }
 }

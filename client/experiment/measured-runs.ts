@@ -9,6 +9,7 @@ import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import type { MeasuredVersion } from '../../config/schema/experiment-schema.ts'
 import type { ExperimentRun } from '../../contract/messages.ts'
 import type { RunId } from '../../identity/identity.ts'
+import type { Kinds } from '../../learning/claims/kinds.ts'
 import { bestOf } from '../../learning/evaluation/best-version.ts'
 import { isComplete } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type Judged, judgedFigure } from '../../learning/evaluation/judgement.ts'
@@ -22,7 +23,7 @@ import { spendingOf } from '../../storage/metrics/spending.ts'
 import type { SuiteFigures } from '../../storage/records/evaluations.ts'
 import type { StoredExpert } from '../../storage/records/experts.ts'
 import type { Store } from '../../storage/store.ts'
-import { valuesOf } from './comparison.ts'
+import { kindsOf, valuesOf } from './comparison.ts'
 import { runsOf } from './experiments.ts'
 
 /** A version on a suite. */
@@ -43,6 +44,8 @@ export interface ReportedFigure extends Judged {
 /** A version on a suite, with its instances. */
 export interface MeasuredFigure extends ReportedFigure {
   readonly shares: () => Promise<Shares>
+  /** The kinds of its instances; absent where no one knows them. */
+  readonly kinds?: () => Promise<Kinds>
 }
 
 /** Cost of a run. */
@@ -134,6 +137,7 @@ async function measureRun(
           ...(measured && { measured }),
           ...(metric && { metric }),
           shares: () => valuesOf(store, { id }, statedMeasure(measure, metric)),
+          kinds: () => kindsOf(store, { id }),
         },
       ]
     }),

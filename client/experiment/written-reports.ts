@@ -16,6 +16,7 @@ import { z } from 'zod'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { experimentName, runId } from '../../identity/identity.ts'
+import type { Kinds } from '../../learning/claims/kinds.ts'
 import { statedMeasure } from '../../learning/evaluation/measure.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
@@ -160,11 +161,17 @@ function doneRuns(report: WrittenReport): readonly MeasuredRun[] {
         value: value ?? each.success,
         planned: planned ?? each.n,
         shares: () => sharesAt(report, run, each),
+        kinds: () => kindsIn(report, each.suite),
       }),
     )
     const own = { run: runId(run), arm, seed, machine, experts, status: 'done', figures } as const
     return [{ ...own, ...(cost === undefined ? {} : { cost: costOf(cost) }) }]
   })
+}
+
+async function kindsIn({ outcomes }: WrittenReport, suite: string): Promise<Kinds> {
+  const { instances = [], kinds = [] } = outcomes.find((each) => each.suite === suite) ?? {}
+  return new Map(instances.flatMap((instance, at) => (kinds[at] ? [[instance, kinds[at]] as const] : [])))
 }
 
 async function sharesAt(

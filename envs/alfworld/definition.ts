@@ -67,6 +67,7 @@ function openTask(
           return {
             game: openGame(source),
             systemPrompt: systemPrompt(prompt, dialectOf(source).words.list()),
+            kind: source.kind,
           }
         },
         showAdmissible,

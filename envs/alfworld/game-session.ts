@@ -22,6 +22,7 @@ export interface SessionOptions {
 interface OpenedGame {
   readonly game: Game
   readonly systemPrompt: string
+  readonly kind?: string | undefined
 }
 
 /** A game being played. */
@@ -68,9 +69,9 @@ export function createSession({ openInstance, showAdmissible }: SessionOptions):
     over: 'The task is done.',
     idle: 'no game is being played here',
     open(instance) {
-      const { game, systemPrompt } = openInstance(instance)
+      const { game, systemPrompt, kind } = openInstance(instance)
       const state = game.start()
-      return { play: { game, state }, system: systemPrompt, prompt: shown(state) }
+      return { play: { game, state }, system: systemPrompt, prompt: shown(state), kind }
     },
     facts: ({ state }) => ({ ...state }),
     state: ({ game }) => game.digest(),

@@ -25,6 +25,8 @@ export interface Opening<Play> {
   readonly play: Play
   readonly system?: string | undefined
   readonly prompt: string
+  /** The kind of the problem, for reports by kind: `kind` in the facts of the reset. */
+  readonly kind?: string | undefined
 }
 
 /** An environment's own rules, on top of the ones for all. */
@@ -81,14 +83,14 @@ export class ToolSession<Play extends object> implements Environment {
 
   async reset(instance: InstanceId): Promise<Observation> {
     await this.close()
-    const { play, system, prompt } = await this.#rules.open(instance)
+    const { play, system, prompt, kind } = await this.#rules.open(instance)
     this.#play = play
     this.#done = false
     this.#calls = ''
     const first: Message[] = system === undefined ? [] : [{ role: 'system', content: system }]
     return {
       messages: [...first, { role: 'user', content: prompt }],
-      info: this.#rules.facts(play, []),
+      info: { ...this.#rules.facts(play, []), ...(kind === undefined ? {} : { kind }) },
       ...this.#named(play),
     }
   }

@@ -52,7 +52,8 @@ export function rulesOf({
     idle: `no episode of ${name} is being played here`,
     async open(instance) {
       const state = await start(instance)
-      return { play: state, system: state.system, prompt: state.prompt }
+      const { system, prompt, kind } = state
+      return { play: state, system, prompt, ...(typeof kind === 'string' ? { kind } : {}) }
     },
     facts: (_, facts) => Object.assign({}, ...facts),
     state: stateOf,

@@ -60,6 +60,8 @@ export interface FirstWords {
   /** The first message of the user. */
   readonly prompt: string
   readonly system?: string
+  /** The kind of the problem: experiments report differences by it. */
+  readonly kind?: string
 }
 
 /** Instances by split: how many there are, or a list of them. */

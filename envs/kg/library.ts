@@ -29,6 +29,7 @@ export interface Question {
   /** Ids by the names that the agent reads. */
   readonly entities: ReadonlyMap<string, string>
   readonly answers: ReadonlySet<string>
+  readonly kind?: string
   /** Calls whose last variable is the answer, where they are known. */
   readonly gold?: readonly KgCall[] | undefined
 }

@@ -62,11 +62,12 @@ export function createSession(options: SessionOptions): Environment {
     callsPerMessage,
     open(instance) {
       const question = openInstance(instance)
-      const { text, entities } = question
+      const { text, entities, kind } = question
       return {
         play: { question, variables: new Variables(graph, entities, wording) },
         system: systemPrompt,
         prompt: questionText(text, [...entities.keys()]),
+        kind,
       }
     },
     facts: (_, results) => results.at(-1) ?? {},

@@ -26,7 +26,7 @@ import {
 } from '../support/tiny-run.ts'
 
 const home = temporaryHome()
-const { definition } = createEchoTask()
+const { definition } = createEchoTask({ kindOf: (instance) => (instance.endsWith('0') ? 'first' : 'later') })
 /** Holds the first version of the run that is begun next; opened by the test that set it. */
 let held: Gate | undefined
 /** Episodes whose engine fails, whatever attempt is made at them. */
@@ -168,6 +168,10 @@ describe('an experiment', () => {
         missing: [],
         instances: 3,
         verdict: 'not shown',
+        byKind: [
+          { kind: 'first', instances: 1, difference: 0, low: 0, high: 0 },
+          { kind: 'later', instances: 2, difference: 0, low: 0, high: 0 },
+        ],
       },
     ])
     expect(report.curves.map(({ points }) => points.map(({ version }) => version))).toEqual([

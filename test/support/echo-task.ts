@@ -25,6 +25,8 @@ export interface EchoOptions {
   readonly name?: string
   readonly replayable?: boolean
   readonly stepTimeoutSeconds?: number
+  /** The kind of an instance's problem; none by default. */
+  readonly kindOf?: (instance: string) => string
   /** Called before a word counts; what it throws is the environment's fault, what it awaits is its work. */
   readonly beforeStep?: (session: EchoSession, sessions: readonly EchoSession[]) => void | Promise<void>
 }
@@ -56,7 +58,9 @@ export function createEchoTask(options: EchoOptions = {}): EchoTask {
       tools,
       async reset(instance) {
         session.instance = instance
-        return { messages: [{ role: 'user', content: 'Say yes.' }], info: {} }
+        const kind = options.kindOf?.(instance)
+        const info = kind === undefined ? {} : { kind }
+        return { messages: [{ role: 'user', content: 'Say yes.' }], info }
       },
       async step(action) {
         await options.beforeStep?.(session, sessions)

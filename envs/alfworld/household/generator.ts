@@ -127,6 +127,7 @@ export function generateGame(split: Split, index: number, settings: HouseholdSet
     grammar: householdGrammar,
     problem: problemText(`${split}_${index}`, home),
     task: taskLine(goal),
+    kind: errand,
   }
 }
 

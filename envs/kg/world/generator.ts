@@ -101,7 +101,7 @@ export function generateQuestion(
     const answers = world.graph.evaluate(drawn.set)
     if (answers.size === 0 || answers.size > largestAnswer) continue
     const { text, entities, calls: gold } = drawn
-    return { id, text, entities: new Map(entities.map((name) => [name, name])), answers, gold }
+    return { id, text, kind, entities: new Map(entities.map((name) => [name, name])), answers, gold }
   }
   throw new EnvironmentFault('bad_settings', `settings of kg: there is no question of the kind ${kind}`)
 }
