@@ -5,6 +5,7 @@
  * - It holds the keys that readers of `metrics.jsonl` rely on, all finite.
  */
 
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 import type { RatioStatistics } from '../../learning/loss/ratio-statistics.ts'
 import type { MemberWeight } from '../../learning/rollout/adaptive-pool.ts'
 import type { LearningSignal } from '../../learning/run/learning-signal.ts'
@@ -54,6 +55,8 @@ export interface UpdateFigures extends PlayedFigures, TrainerFigures {
   readonly success: Readonly<Record<string, number>>
   /** Episodes behind them, per task. */
   readonly samples: Readonly<Record<string, number>>
+  /** By task and name: metrics that the environment declares, with the 95 % interval over groups; absent without any. */
+  readonly metrics?: Readonly<Record<string, Readonly<Record<string, Estimate>>>>
   readonly staleness: { readonly mean: number; readonly max: number }
   /** Ratios of the tokens that were learnt from; absent where there were none. */
   readonly freshRatios?: RatioStatistics
@@ -81,6 +84,7 @@ const composed: { readonly [Name in Exclude<MetricName, NumberName>]: (figures: 
     shaped_reward: ({ shapedReward }) => shapedReward,
     success: ({ success }) => success,
     samples: ({ samples }) => samples,
+    metrics: (figures) => figures.metrics,
     fresh: ({ freshRatios }) => freshRatios && ratioKeys(freshRatios),
     stale: ({ staleRatios }) => staleRatios && ratioKeys(staleRatios),
     pool_weights: ({ memberWeights }) => memberWeights && weightKeys(memberWeights),

@@ -9,10 +9,12 @@
 import type { BatchGroup } from '../../learning/algorithms/batch-advantages.ts'
 import type { BatchPlan } from '../../learning/algorithms/batch-plan.ts'
 import { comparedSteps } from '../../learning/algorithms/step-groups.ts'
+import type { Estimate } from '../../learning/evaluation/measure.ts'
 import { keepsPay, type RewardRules } from '../../learning/evaluation/reward.ts'
 import type { TurnWorth } from '../../learning/rollout/adaptive-pool.ts'
 import type { LearningSignal } from '../../learning/run/learning-signal.ts'
 import { type PlayedFigures, playedFigures } from '../../learning/run/metrics.ts'
+import { groupedMean } from '../../learning/statistics/grouped-interval.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { rewardOf } from '../calls/failure.ts'
 import type { SkippedFigures, TaskFigures, UpdateFigures } from '../metrics/update-metrics.ts'
@@ -47,6 +49,7 @@ export type CollectedFigures = Pick<
   | 'shapedReward'
   | 'success'
   | 'samples'
+  | 'metrics'
   | 'groupsWithPreference'
   | 'signal'
   | 'tasks'
@@ -85,6 +88,7 @@ export function figuresOf(
     shapedReward: meansOf(shapedReward),
     success: meansOf(success),
     samples: Object.fromEntries([...success].map(([task, values]) => [task, values.length])),
+    ...metricsOf(groups),
     tasks: taskFigures(
       groups.filter(({ skipped }) => !skipped),
       tasks,
@@ -111,6 +115,33 @@ function signalOf(groups: readonly CollectedGroup[], withPreference: number): Le
     unusable: shareOf(({ unusable }) => unusable),
     cutOff: shareOf(({ cutOff }) => cutOff),
   }
+}
+
+/** Metrics of the environments, where they declare any. */
+function metricsOf(groups: readonly CollectedGroup[]): Pick<UpdateFigures, 'metrics'> {
+  const byTask = [...Map.groupBy(groups, ({ task }) => task)].flatMap(([task, own]) => {
+    const found = own.map(({ episodes }) =>
+      episodes.map(({ trajectory }) => trajectory.episode.seal.metrics ?? {}),
+    )
+    const names = [...new Set(found.flat().flatMap((metrics) => Object.keys(metrics)))]
+    const means = names.map((name) => {
+      const values = found.map((metrics) => metrics.flatMap((each) => each[name] ?? []))
+      return [name, meanOverGroups(values.filter(({ length }) => length > 0))] as const
+    })
+    return names.length === 0 ? [] : [[task, Object.fromEntries(means)] as const]
+  })
+  return byTask.length === 0 ? {} : { metrics: Object.fromEntries(byTask) }
+}
+
+/** @param groups [groups][samples] */
+function meanOverGroups(groups: readonly (readonly number[])[]): Estimate {
+  const value = meanOf(groups.flat())
+  const { low, high } = groupedMean(groups.map(meanOf)) ?? { low: value, high: value }
+  return { value, low: Math.min(value, low), high: Math.max(value, high) }
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 /** The cost of the groups that were skipped. */
@@ -206,9 +237,5 @@ function append(lists: Map<string, number[]>, key: string, value: number): void 
 }
 
 function meansOf(lists: ReadonlyMap<string, readonly number[]>): Record<string, number> {
-  const means = [...lists].map(([key, values]) => [
-    key,
-    values.reduce((sum, value) => sum + value, 0) / values.length,
-  ])
-  return Object.fromEntries(means)
+  return Object.fromEntries([...lists].map(([key, values]) => [key, meanOf(values)]))
 }

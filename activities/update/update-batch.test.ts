@@ -27,6 +27,7 @@ interface Played {
   readonly created?: number
   /** The state of all of its turns, of which the last is paid. */
   readonly state?: string
+  readonly metrics?: Readonly<Record<string, number>>
   /** [turns] who sampled each, and how many tokens. */
   readonly turns: readonly (readonly [version: number, tokens: number])[]
 }
@@ -35,7 +36,7 @@ interface Played {
 function trajectoryOf(
   id: EpisodeId,
   task: string,
-  { reward, paid, outcome, turns, state, created = 1000 }: Played,
+  { reward, paid, outcome, turns, state, created = 1000, metrics }: Played,
 ): Trajectory {
   const time = turns.reduce((sum, [, tokens]) => sum + 1 + tokens, 0)
   const lossMask = new Uint8Array(time)
@@ -58,6 +59,7 @@ function trajectoryOf(
     tokens: time,
     actionTokens,
     ended: 3000,
+    ...(metrics && { metrics }),
   }
   return {
     episode: { id, task, created, seal, instance: '1' } as SealedEpisode,
@@ -222,6 +224,23 @@ it('turns_per_episode is the mean over all episodes, those of skipped groups too
   const ofOne = { ...rules, rollout: { ...rules.rollout, groupsPerUpdate: 1 } }
   // 1 + 4 + 2 + 3 = 10 turns of 4 episodes.
   expect((await collectBatch(store, ids, ofOne)).figures.turnsPerEpisode).toBe(2.5)
+})
+
+it('metrics of an environment are means over episodes, with the interval over groups', async () => {
+  const groupOf = (...scores: readonly number[]) => ({
+    task: 'db',
+    version: 1,
+    episodes: scores.map((score) => ({
+      ...{ reward: 1, paid: 1, metrics: { score } },
+      turns: [[1, 2]] as const,
+    })),
+  })
+  const won = { reward: 1, paid: 1, turns: [[1, 2]] as const }
+  const plain = { task: 'kg', version: 1, episodes: [won, won] }
+  const { store, ids } = storeOf([groupOf(1, 3), groupOf(4, 8), plain])
+  const { metrics } = (await collectBatch(store, ids, rules)).figures
+  // Means of groups 2 and 6: 4 ± t · 2, with Student's t of one degree of freedom, 12.706.
+  expect(metrics).toEqual({ db: { score: { value: 4, low: 4 - 2 * 12.706, high: 4 + 2 * 12.706 } } })
 })
 
 it('an episode that ended before it began, as a clock that was set makes it, took no time', async () => {

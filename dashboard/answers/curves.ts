@@ -23,7 +23,7 @@ import {
 } from '../contract/curves.ts'
 import type { ShownHome } from '../home/shown-home.ts'
 import { knownRun, type ShownRun } from './known-run.ts'
-import { figuresOf, taskPointsOf, type UpdatePoint } from './update-point.ts'
+import { figuresOf, metricPointsOf, taskPointsOf, type UpdatePoint } from './update-point.ts'
 
 const mostRuns = 6
 
@@ -103,6 +103,7 @@ export function createCurves(shown: ShownHome): Curves {
       turns,
       figures: figuresOf(line, { seconds, turns }),
       tasks: taskPointsOf(line, groups.map(rewardsOf)),
+      metrics: metricPointsOf(line),
       fresh: line.fresh,
       stale: line.stale,
     }
@@ -154,6 +155,13 @@ function curvesOf(run: ShownRun, { points, refused, rollbacks }: Read, after: nu
         ),
       ]),
     ),
+    metrics: Object.fromEntries(
+      tasks.map((task) => {
+        const rows = shown.map(({ metrics }) => metrics[task] ?? {})
+        return [task, columns([...new Set(rows.flatMap((row) => Object.keys(row)))], rows)]
+      }),
+    ),
+    units: unitsOf(run),
     ratioEdges,
     fresh: ratios('fresh'),
     stale: ratios('stale'),
@@ -162,6 +170,13 @@ function curvesOf(run: ShownRun, { points, refused, rollbacks }: Read, after: nu
     rollbacks,
     created: run.record.created,
   }
+}
+
+function unitsOf({ config }: ShownRun): RunCurves['units'] {
+  const declared = config.tasks.flatMap(({ metrics }) => Object.entries(metrics))
+  return Object.fromEntries(
+    declared.flatMap(([name, { unit }]) => (unit === undefined ? [] : [[name, unit]])),
+  )
 }
 
 /** By step, the sum up to it. */
@@ -189,7 +204,7 @@ function stalenessBounds({ state, trail }: ShownRun, points: readonly UpdatePoin
 /** Rows as columns. */
 function columns<Name extends string>(
   names: readonly Name[],
-  rows: readonly (Readonly<Record<Name, number | null>> | undefined)[],
+  rows: readonly (Readonly<Partial<Record<Name, number | null>>> | undefined)[],
 ): Readonly<Record<Name, Column>> {
   const found = names.map((name): [Name, Column] => [name, rows.map((row) => row?.[name] ?? null)])
   return Object.fromEntries(found) as Record<Name, Column>

@@ -18,6 +18,8 @@ export interface UpdatePoint {
   readonly turns: number
   readonly figures: Readonly<Record<FigureName, number | null>>
   readonly tasks: Readonly<Record<string, TaskPoint>>
+  /** By task, as columns are named in `RunCurves.metrics`. */
+  readonly metrics: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly fresh: UpdateMetrics['fresh']
   readonly stale: UpdateMetrics['stale']
 }
@@ -85,6 +87,19 @@ export function taskPointsOf(
       return [task, point]
     }),
   )
+}
+
+/** The metrics of environments, by task. */
+export function metricPointsOf({ metrics = {} }: UpdateMetrics): UpdatePoint['metrics'] {
+  const points = Object.entries(metrics).map(([task, own]) => {
+    const found = Object.entries(own).flatMap(([name, { value, low, high }]) => [
+      [name, value] as const,
+      [`${name}/low`, low] as const,
+      [`${name}/high`, high] as const,
+    ])
+    return [task, Object.fromEntries(found)] as const
+  })
+  return Object.fromEntries(points)
 }
 
 function sum(values: readonly number[]): number {

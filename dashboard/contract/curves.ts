@@ -73,6 +73,10 @@ export interface RunCurves {
   readonly turnsSoFar: readonly number[]
   readonly figures: Readonly<Record<FigureName, Column>>
   readonly tasks: Readonly<Record<string, TaskCurves>>
+  /** By task: each metric that its environment declares as `NAME`, with its 95 % interval over groups as `NAME/low` and `NAME/high`. */
+  readonly metrics: Readonly<Record<string, Readonly<Record<string, Column>>>>
+  /** By name of such a metric. */
+  readonly units: Readonly<Record<string, string>>
   /** Between the bins of `ratios`: one more bin than edges. */
   readonly ratioEdges: readonly number[]
   /** Turns by the newest version, and by the pool. */

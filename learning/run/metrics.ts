@@ -130,6 +130,10 @@ export const metrics = {
     words: 'share of the episodes that succeeded',
   },
   samples: { unit: 'by task', better: null, chart: null, words: 'episodes behind the success' },
+  metrics: {
+    ...{ unit: 'by task', better: null, chart: null, isOptional: true },
+    words: 'metrics that the environment declares: mean, and its interval over groups',
+  },
   'staleness.mean': {
     ...{ unit: 'updates', better: 'lower', chart: ['staleness', 'mean'] },
     words: 'mean staleness of the groups',

@@ -12,6 +12,8 @@ const count = z.int().min(0)
 const perTask = z.record(z.string(), z.number())
 const share = z.number().min(0).max(1)
 
+const estimateSchema = z.object({ value: z.number(), low: z.number(), high: z.number() })
+
 /** Importance ratios of tokens, by the kind of turn that sampled them. */
 const ratiosSchema = z.object({
   tokens: count,
@@ -57,6 +59,8 @@ const updateSchema = z.looseObject({
   shaped_reward: perTask,
   success: perTask,
   samples: z.record(z.string(), count),
+  /** By task and name, of the environment's metrics. */
+  metrics: z.record(z.string(), z.record(z.string(), estimateSchema)).optional(),
   staleness: z.object(numberSchemas('staleness.')),
   fresh: ratiosSchema.optional(),
   stale: ratiosSchema.optional(),

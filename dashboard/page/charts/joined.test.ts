@@ -19,6 +19,8 @@ function curvesOf(from: number, to: number): RunCurves {
     turnsSoFar: steps,
     figures: { entropy: steps, kl: late } as unknown as RunCurves['figures'],
     tasks: tasks as unknown as RunCurves['tasks'],
+    metrics: to > 5 ? { second: { score: late, 'score/low': late } } : {},
+    units: {},
     ratioEdges: [1],
     fresh: ratios,
     stale: ratios,

@@ -19,12 +19,8 @@ export function joined(before: RunCurves, after: RunCurves): RunCurves {
     turnsSoFar: [...before.turnsSoFar, ...after.turnsSoFar],
     stalenessBound: [...before.stalenessBound, ...after.stalenessBound],
     figures: joinedTables(before.figures, after.figures, n, m),
-    tasks: Object.fromEntries(
-      namesOf(before.tasks, after.tasks).map((task) => [
-        task,
-        joinedTables(before.tasks[task], after.tasks[task], n, m),
-      ]),
-    ),
+    tasks: joinedByTask(before.tasks, after.tasks, n, m),
+    metrics: joinedByTask(before.metrics, after.metrics, n, m),
     fresh: joinedRatios(before.fresh, after.fresh),
     stale: joinedRatios(before.stale, after.stale),
   }
@@ -39,13 +35,15 @@ type Columns =
   | 'stalenessBound'
   | 'figures'
   | 'tasks'
+  | 'metrics'
   | 'fresh'
   | 'stale'
 
 function columnsBefore(curves: RunCurves): Pick<RunCurves, Columns> {
-  const { step, version, time, tokensSoFar, turnsSoFar, stalenessBound, figures, tasks, fresh, stale } =
-    curves
-  return { step, version, time, tokensSoFar, turnsSoFar, stalenessBound, figures, tasks, fresh, stale }
+  const { step, version, time, tokensSoFar, turnsSoFar, stalenessBound } = curves
+  const { figures, tasks, metrics, fresh, stale } = curves
+  const amounts = { step, version, time, tokensSoFar, turnsSoFar, stalenessBound }
+  return { ...amounts, figures, tasks, metrics, fresh, stale }
 }
 
 type Table = Readonly<Record<string, readonly (number | null)[]>>
@@ -61,6 +59,18 @@ function joinedTables<Columns extends object>(
   return Object.fromEntries(
     namesOf(one, other).map((name) => [name, [...(one[name] ?? nulls(n)), ...(other[name] ?? nulls(m))]]),
   ) as Columns
+}
+
+function joinedByTask<Columns extends object>(
+  before: Readonly<Record<string, Columns>>,
+  after: Readonly<Record<string, Columns>>,
+  n: number,
+  m: number,
+): Readonly<Record<string, Columns>> {
+  const tables = namesOf(before, after).map(
+    (task) => [task, joinedTables(before[task], after[task], n, m)] as const,
+  )
+  return Object.fromEntries(tables)
 }
 
 function joinedRatios(before: RatioColumn, after: RatioColumn): RatioColumn {

@@ -1,5 +1,6 @@
 /** The learning of a run: success and reward per task, and what became of its groups. */
 import type { FunctionComponent } from 'preact'
+import { valueWords } from '../../../../learning/evaluation/judgement.ts'
 import { percent } from '../../../../learning/statistics/percent.ts'
 import type { RunCurves, TaskCurves } from '../../../contract/curves.ts'
 import { Chart } from '../../charts/chart.tsx'
@@ -51,6 +52,9 @@ export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, 
             high: shaped_reward_high,
           }))}
         />
+        {metricCharts(curves, reach).map((chart) => (
+          <Chart key={chart.title} {...drawn} {...chart} />
+        ))}
         <Chart
           {...drawn}
           title="Groups"
@@ -82,6 +86,25 @@ export const LearningSection: FunctionComponent<CurvesProps> = ({ curves, axis, 
       </div>
     </Section>
   )
+}
+
+/** A chart of each metric, of all tasks whose environments declare it. */
+function metricCharts({ metrics, units }: RunCurves, reach: number) {
+  const tables = Object.entries(metrics)
+  const names = new Set(
+    tables.flatMap(([, table]) => Object.keys(table)).filter((name) => !name.includes('/')),
+  )
+  return [...names].map((name) => {
+    const unit = units[name]
+    const series = tables.flatMap(([label, table], index): readonly Series[] => {
+      const { [name]: values, [`${name}/low`]: low = [], [`${name}/high`]: high = [] } = table
+      if (values === undefined) return []
+      const interval = { low: smoothed(low, reach), high: smoothed(high, reach) }
+      return [{ label, colour: seriesColour(index), values: smoothed(values, reach), ...interval }]
+    })
+    const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}${unit === undefined ? '' : `, ${unit}`}`
+    return { title, series, write: (value: number) => valueWords(value, { unit }) }
+  })
 }
 
 /** The groups that were played and not trained on, because their rewards are equal. */
