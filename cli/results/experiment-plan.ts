@@ -53,7 +53,7 @@ export function experimentPlanCommand(): Command {
 
 /** A plan in tables and lines. */
 export function planLines(
-  { experiment, pilot, seeds, arms, hasLooks, claims }: ExperimentPlanReport,
+  { experiment, pilot, seeds, arms, claims }: ExperimentPlanReport,
   measure: string,
 ): readonly (string | Table)[] {
   const { isShare } = statedMeasure(measure)
@@ -74,7 +74,6 @@ export function planLines(
       ),
     }),
     ...claims.map((claim) => spreadWords(claim, seeds.length, isShare)),
-    ...(hasLooks ? ['The plan is for one look at all seeds; the looks of `design` need somewhat more.'] : []),
     'Time is that of runs one after another, and grows with episodes. Each claim is planned as if the others were not shown.',
   ]
 }

@@ -23,7 +23,6 @@ describe('the plan of an experiment', () => {
       experiment: 'household',
       pilot: 'household.json',
       seeds: [1, 2, 3, 4, 5],
-      hasLooks: false,
     })
     const [planned] = claims
     // The pilot measured differences of 4.2, 7.0, 5.2, −2.3 and 4.0 points: a deviation of 3.5, of which 1.8 are of the episodes.
@@ -51,6 +50,7 @@ describe('the plan of an experiment', () => {
       return claims[0]?.sizes[0]?.seeds ?? Number.POSITIVE_INFINITY
     }
     const alone = await seedsFor({})
+    expect(await seedsFor({ design: { looks: [3, 5, 8], spending: 'pocock' } })).toBeGreaterThan(alone)
     expect(await seedsFor({ level: 0.005 })).toBeGreaterThan(alone)
     expect(
       await seedsFor({ hypotheses: [claim, { ...claim, name: 'other' }, { ...claim, name: 'third' }] }),

@@ -60,8 +60,6 @@ export interface ExperimentPlanReport {
   readonly pilot: string
   readonly seeds: readonly number[]
   readonly arms: number
-  /** Whether the file states looks: the plan is for one look, and several need somewhat more seeds. */
-  readonly hasLooks: boolean
   readonly claims: readonly PlannedHypothesis[]
 }
 
@@ -74,7 +72,7 @@ export async function planExperiment(
   { statement, pilot }: Pick<LoadedExperiment, 'statement' | 'pilot'>,
   points?: number,
 ): Promise<ExperimentPlanReport> {
-  const { name, seeds, arms, hypotheses, design } = statement
+  const { name, seeds, arms, hypotheses } = statement
   if (hypotheses.length === 0)
     throw new SessionFault('bad_pilot', `${name} states no claim to plan for: add one to \`hypotheses\``)
   await using store =
@@ -90,7 +88,7 @@ export async function planExperiment(
   const claims: PlannedHypothesis[] = []
   for (const claim of hypotheses) claims.push(await planClaim(statement, claim, runs, points))
   const named = 'report' in pilot ? basename(pilot.report) : pilot.name
-  return { experiment: name, pilot: named, seeds, arms: arms.length, hasLooks: design !== undefined, claims }
+  return { experiment: name, pilot: named, seeds, arms: arms.length, claims }
 }
 
 const wanted = 'run it with two seeds or more first, or let `pilot` name a report of one like it'
@@ -101,7 +99,7 @@ async function planClaim(
   runs: readonly MeasuredRun[],
   points: number | undefined,
 ): Promise<PlannedHypothesis> {
-  const { test: kind, level, seeds, arms, hypotheses } = statement
+  const { test: kind, level, design, seeds, arms, hypotheses } = statement
   const { name, by, within, at, on } = claim
   const difference = differenceOf(claim, points)
   const pilotSeeds = [...new Set(runs.map(({ seed }) => seed))]
@@ -113,7 +111,7 @@ async function planClaim(
       `claim ${name}: the pilot has ${paired} seeds of which both runs are done and evaluated on ${on.join(', ')}: ${wanted}`,
     )
   const spread = spreadOf(found.differences)
-  const shared = { spread, by, ...(within === undefined ? {} : { within }), kind, level, difference }
+  const shared = { spread, by, ...(within === undefined ? {} : { within }), kind, level, design, difference }
   const stated = on.map((suite) => instancesOf(statement, claim.better.arm, suite))
   const planned = (factor: number): PlannedClaim => ({
     ...shared,

@@ -167,20 +167,28 @@ export function judgeFamily(
   return judged
 }
 
+/** A look at a claim: the differences of the seeds that are there, and the 95 % interval over seeds and instances. */
+export interface ClaimLook {
+  readonly seeds: readonly number[]
+  readonly bootstrapOf: () => Interval
+}
+
 /**
  * The verdict of `judgeFamily` on a claim beside others of which none is shown; it computes no more than that needs.
- * @param seeds [seeds] the differences of each
- * @param bootstrapOf the 95 % interval over seeds and instances
- * @param judging.claims in the family, with this one
+ * @param levels [looks] the p that each look is held against: `lookLevels` at the level of the family, divided by its claims
  */
 export function verdictAlone(
-  seeds: readonly number[],
-  bootstrapOf: () => Interval,
-  { claims, kind, level, ...trial }: Trial & Judging & { readonly claims: number },
+  looks: readonly ClaimLook[],
+  { kind, levels, ...trial }: Trial & Pick<Judging, 'kind'> & { readonly levels: readonly number[] },
 ): Verdict {
-  if (seeds.length < 2) return 'not shown'
-  const p = kind === 't' ? meanTest(seeds, borderOf(seeds, trial)) : signsOf(seeds, trial).p
-  return Math.min(1, claims * p) > level ? 'not shown' : verdictBy(bootstrapOf(), trial)
+  let isCrossed = false
+  for (const [at, { seeds, bootstrapOf }] of looks.entries()) {
+    const p = () => (kind === 't' ? meanTest(seeds, borderOf(seeds, trial)) : signsOf(seeds, trial).p)
+    isCrossed ||= seeds.length > 1 && p() <= (levels[at] ?? 0)
+    const verdict = isCrossed ? verdictBy(bootstrapOf(), trial) : 'not shown'
+    if (verdict !== 'not shown') return verdict
+  }
+  return 'not shown'
 }
 
 /** One seed has no spread to be judged by. */

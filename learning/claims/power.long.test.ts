@@ -5,18 +5,29 @@ import { crossedInterval, seedDifferences } from './crossed-bootstrap.ts'
 import { asDifferences, drawnTables, oneSuite, type Tables } from './drawn-tables.testing.ts'
 import { verdictAlone } from './hypothesis.ts'
 import { type PlannedClaim, powerOf, type Spread, seedsNeeded, spreadOf } from './power.ts'
+import { lookLevels, looksOf } from './sequential.ts'
 
 /** The standard error of a share of 80 % of so many is 1.3 points. */
 const experiments = 1000
 
 /** The share of experiments whose verdict is that the claim is shown, or the arms level. */
-function shareFound(name: string, claim: PlannedClaim, draw: (uniform: () => number) => Tables): number {
+function shareFound(
+  name: string,
+  { seeds, ...claim }: PlannedClaim & { readonly seeds: number },
+  draw: (uniform: () => number) => Tables,
+): number {
+  const design = claim.design === undefined ? undefined : looksOf(claim.design, seeds)
+  const levels =
+    design === undefined ? [claim.level / claim.claims] : lookLevels(design, claim.level / claim.claims)
   let found = 0
   for (let each = 0; each < experiments; each++) {
     const seed = seedOf(each, 'simulated', name)
-    const differences = asDifferences(draw(uniforms(seed)))
-    const bootstrapOf = () => crossedInterval(differences, seed)
-    const verdict = verdictAlone(seedDifferences(differences), bootstrapOf, { ...claim, seed })
+    const tables = draw(uniforms(seed))
+    const looks = (design?.looks ?? [seeds]).map((count) => {
+      const differences = asDifferences(tables.map((suite) => suite.slice(0, count)))
+      return { seeds: seedDifferences(differences), bootstrapOf: () => crossedInterval(differences, seed) }
+    })
+    const verdict = verdictAlone(looks, { ...claim, levels, seed })
     if (verdict === 'shown' || verdict === 'level') found++
   }
   return found / experiments
@@ -34,6 +45,8 @@ const twoSuites: Spread = {
   ],
 }
 
+const looks = { looks: [3, 5, 8], spending: 'pocock' } as const
+
 const plans: readonly (readonly [string, PlannedClaim])[] = [
   [
     'seeds that differ',
@@ -46,6 +59,13 @@ const plans: readonly (readonly [string, PlannedClaim])[] = [
   [
     'two suites, in a family of three',
     planned(twoSuites, { by: 0, difference: 0.12, instances: [12, 8], claims: 3 }),
+  ],
+  [
+    'seeds that come in looks',
+    {
+      ...planned(oneSuite(0.08, 0.05, 0.2), { by: 0, difference: 0.08, instances: [16], claims: 1 }),
+      design: looks,
+    },
   ],
   [
     'arms that are level',
@@ -62,11 +82,11 @@ describe('a plan', () => {
       expect(powerOf(claim, seeds - 1)).toBeLessThan(0.8)
       const draw = (difference: number) => (uniform: () => number) =>
         drawnTables({ ...claim, difference }, seeds, uniform)
-      const found = shareFound(name, claim, draw(claim.difference))
+      const found = shareFound(name, { ...claim, seeds }, draw(claim.difference))
       expect(Math.abs(found - 0.8)).toBeLessThan(0.05)
       expect(Math.abs(found - power)).toBeLessThan(0.05)
       // The largest difference of which the claim is not true.
-      const wrong = shareFound(name, claim, draw(claim.within ?? claim.by))
+      const wrong = shareFound(name, { ...claim, seeds }, draw(claim.within ?? claim.by))
       expect(wrong).toBeLessThan(0.05)
     },
   )
@@ -91,8 +111,8 @@ describe('a plan', () => {
     expect(spread.seeds).toBeCloseTo(0.141, 1)
     const claim = planned(spread, { by: 0, difference: 0.2, instances: [instances], claims: 1 })
     const { seeds = 0 } = seedsNeeded(claim) ?? {}
-    const found = shareFound('episodes', claim, draw(seeds, 0.2))
-    const wrong = shareFound('episodes', claim, draw(seeds, 0))
+    const found = shareFound('episodes', { ...claim, seeds }, draw(seeds, 0.2))
+    const wrong = shareFound('episodes', { ...claim, seeds }, draw(seeds, 0))
     expect(Math.abs(found - 0.8)).toBeLessThan(0.05)
     expect(wrong).toBeLessThan(0.05)
   })

@@ -10,6 +10,7 @@ import {
 import { asDifferences, drawnTables, oneSuite } from './drawn-tables.testing.ts'
 import { judgeFamily, pairedTest, verdictAlone } from './hypothesis.ts'
 import { likelyExcess, seedsNeeded, spreadOf } from './power.ts'
+import { lookLevels } from './sequential.ts'
 
 describe('a plan', () => {
   it('that no number of seeds reaches, because a few instances decide, has none', () => {
@@ -73,12 +74,31 @@ describe('the short ways to a verdict', () => {
         const trial = { by: 0, ...(isLevel ? { within: 0.3 } : {}), seed: 1 }
         const test = pairedTest(differences, trial)
         const [judged] = judgeFamily([[test, undefined]], { claims: [trial, trial], kind, level: 0.3 })
-        expect(
-          verdictAlone(test.seeds, () => test.bootstrap, { ...trial, kind, level: 0.3, claims: 2 }),
-        ).toBe(judged?.verdict)
+        const look = { seeds: test.seeds, bootstrapOf: () => test.bootstrap }
+        expect(verdictAlone([look], { ...trial, kind, levels: [0.15] })).toBe(judged?.verdict)
       }),
       { numRuns: 100 },
     )
+  })
+
+  it('lead to it at several looks too', () => {
+    const design = { looks: [3, 5], spending: 'pocock' } as const
+    const spread = oneSuite(0.1, 0.05, 0.2)
+    const found = Array.from({ length: 16 }, (_, each) => {
+      const tables = drawnTables({ spread, difference: 0.12, instances: [20] }, 5, uniforms(each))
+      const tests = design.looks.map((count) =>
+        pairedTest(asDifferences(tables.map((suite) => suite.slice(0, count))), { by: 0, seed: 1 }),
+      )
+      const [judged] = judgeFamily(
+        tests.map((test) => [test]),
+        { claims: [{ by: 0 }], design, kind: 't', level: 0.05 },
+      )
+      const looks = tests.map(({ seeds, bootstrap }) => ({ seeds, bootstrapOf: () => bootstrap }))
+      const levels = lookLevels(design, 0.05)
+      expect(verdictAlone(looks, { by: 0, seed: 1, kind: 't', levels })).toBe(judged?.verdict)
+      return judged?.verdict
+    })
+    expect(new Set(found)).toEqual(new Set(['shown', 'not shown']))
   })
 
   it('know the interval that the bootstrap draws', () => {

@@ -20,7 +20,8 @@ import {
   instanceSpread,
   seedDifferences,
 } from './crossed-bootstrap.ts'
-import { type ClaimedDifference, type Judging, verdictAlone } from './hypothesis.ts'
+import { type ClaimedDifference, type ClaimLook, type Judging, verdictAlone } from './hypothesis.ts'
+import { type LookDesign, lookLevels, looksOf } from './sequential.ts'
 
 /** Standard deviations of the differences of pairs of runs. */
 export interface Spread {
@@ -39,6 +40,8 @@ export interface PlannedClaim extends ClaimedDifference, Judging {
   readonly instances: readonly number[]
   /** Claims of the family, with this one. */
   readonly claims: number
+  /** Looks that were stated; as many seeds apart, in proportion, where there are more. One by default. */
+  readonly design?: LookDesign | undefined
 }
 
 /** The share of experiments that are to find the difference. */
@@ -93,45 +96,58 @@ function chiSquare(df: number, z: number): number {
 
 /** The share of experiments of so many seeds in which the claim is shown, or the arms are shown to be level. */
 export function powerOf(claim: PlannedClaim, seeds: number): number {
-  const drawn = experiments[claim.kind]
+  const { kind, level, claims } = claim
+  const design = looksOf(claim.design ?? { looks: [seeds], spending: 'obrien-fleming' }, seeds)
+  const levels = lookLevels(design, level / claims)
+  const drawn = experiments[kind]
   let found = 0
   for (let each = 0; each < drawn; each++) {
     const seed = seedOf(each, 'power', seeds)
-    const { differences, suites } = drawnExperiment(claim, seeds, uniforms(seed))
-    const bootstrapOf = () => expectedCrossedInterval(differences, suites)
-    const verdict = verdictAlone(differences, bootstrapOf, { ...claim, seed })
+    const looks = drawnLooks(claim, design.looks, uniforms(seed))
+    const verdict = verdictAlone(looks, { ...claim, levels, seed })
     if (verdict === 'shown' || verdict === 'level') found++
   }
   return found / drawn
 }
 
 /**
- * The part of an experiment that a verdict needs, without its table: means of rows, and the mean squares, are independent of one
+ * The parts of an experiment that verdicts need, without its table: means of rows, and the mean squares, are independent of one
  * another where all is normal.
  */
-function drawnExperiment(
+function drawnLooks(
   { spread, difference, instances }: PlannedClaim,
-  seeds: number,
+  looks: readonly number[],
   uniform: () => number,
-): { readonly differences: readonly number[]; readonly suites: readonly InstanceSpread[] } {
+): readonly ClaimLook[] {
   // Box and Muller's method; 1 − u lies in (0, 1].
   const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
   const k = spread.suites.length
   let mean = difference
   let within = 0
-  const suites = spread.suites.map((suite, at): InstanceSpread => {
+  const suites = spread.suites.map((suite, at) => {
     const m = instances[at] ?? 0
     mean += (suite.instances / Math.sqrt(m) / k) * normal()
     within += suite.rest ** 2 / m / k ** 2
-    const ofColumns = suite.instances ** 2 + suite.rest ** 2 / seeds
-    return {
+    const [ofColumns, ofRest] = [normal(), normal()]
+    return (seeds: number): InstanceSpread => ({
       instances: m,
-      columns: (ofColumns * chiSquare(m - 1, normal())) / m,
-      rest: (suite.rest ** 2 * chiSquare((m - 1) * (seeds - 1), normal())) / (m * seeds),
-    }
+      columns: ((suite.instances ** 2 + suite.rest ** 2 / seeds) * chiSquare(m - 1, ofColumns)) / m,
+      rest: (suite.rest ** 2 * chiSquare((m - 1) * (seeds - 1), ofRest)) / (m * seeds),
+    })
   })
   const ofSeed = Math.hypot(spread.seeds, Math.sqrt(within))
-  return { differences: Array.from({ length: seeds }, () => mean + ofSeed * normal()), suites }
+  const all = Array.from({ length: looks.at(-1) ?? 0 }, () => mean + ofSeed * normal())
+  return looks.map((count) => {
+    const seeds = all.slice(0, count)
+    return {
+      seeds,
+      bootstrapOf: () =>
+        expectedCrossedInterval(
+          seeds,
+          suites.map((at) => at(count)),
+        ),
+    }
+  })
 }
 
 /** The fewest seeds that reach a power of 80 %, with their power; undefined where 64 do not. */

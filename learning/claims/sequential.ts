@@ -138,6 +138,9 @@ function errorAt(design: LookDesign, level: number): number {
   return (crossed + 1) / (drawn.length + 1)
 }
 
+/** Levels that were found, which takes a second, by what they are of. */
+const foundLevels = new Map<string, readonly number[]>()
+
 /**
  * The p with which each look shows a difference.
  * @param level of all looks together, two-sided, in (0, 1)
@@ -145,10 +148,22 @@ function errorAt(design: LookDesign, level: number): number {
  */
 export function lookLevels(design: LookDesign, level: number): readonly number[] {
   if (design.looks.length === 1) return [level]
-  return nominalLevels(
+  const key = JSON.stringify([design, level])
+  const known = foundLevels.get(key)
+  if (known !== undefined) return known
+  const levels = nominalLevels(
     design,
     levelWhere((given) => errorAt(design, given) > level),
   )
+  foundLevels.set(key, levels)
+  return levels
+}
+
+/** The same looks at an experiment of another number of seeds, two at least at the first. */
+export function looksOf({ looks, spending }: LookDesign, seeds: number): LookDesign {
+  const last = looks.at(-1) ?? 1
+  const counts = looks.map((count) => Math.max(2, Math.round((count * seeds) / last)))
+  return { looks: [...new Set(counts.map((count) => Math.min(count, seeds)))], spending }
 }
 
 /** The level above which a condition holds that holds for all larger ones, by halving its exponent, to four digits. */
