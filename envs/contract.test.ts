@@ -108,7 +108,7 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
       expect(() => task.instanceAt('no split', 0)).toThrow(EnvironmentFault)
     }))
 
-  test('the expert earns the full reward in every split', () =>
+  test('the expert earns the full reward in every split, and its last step reports each declared metric', () =>
     withTask(async (task) => {
       const environment = await task.create()
       for (const { name } of task.splits)
@@ -120,6 +120,8 @@ describe.for(cases)('the contract of $title', ({ definition, lack }) => {
           const results = steps as StepResult[]
           expect(results.reduce((sum, { reward }) => sum + reward, 0)).toBe(1)
           expect(results.at(-1)).toMatchObject({ done: true, outcome: 'completed' })
+          for (const metric of Object.keys(definition.metrics ?? {}))
+            expect(results.at(-1)?.info[metric]).toBe(1)
           for (const result of results.slice(0, -1)) {
             expect(result.done).toBe(false)
             expect(result.outcome).toBeUndefined()

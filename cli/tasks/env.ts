@@ -21,6 +21,7 @@ import { linesOf, replayLines, resolverFor } from '../../envs/contract/replay.ts
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { environments } from '../../envs/registry.ts'
 import { codeOf } from '../../faults/system-error.ts'
+import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import { jsonLine, shownText } from '../../machine/files/shown-text.ts'
 import { withTypedCommands } from '../../machine/processes/typed-command.ts'
 import type { JsonObject, Message } from '../../messages/message.ts'
@@ -197,6 +198,7 @@ interface TaskRow {
   readonly splits: readonly { readonly name: string /** null without end */; readonly size: number | null }[]
   readonly turnLimit: number
   readonly reward: string
+  readonly metrics?: DeclaredMetrics
   readonly replayable: boolean
   readonly source: string
   readonly licence: string
@@ -205,8 +207,8 @@ interface TaskRow {
 
 /** A task that cannot be opened is listed with the reason, because one missing package must not hide the other tasks. */
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
-  const { name, summary, turnLimit, reward, replayable, source, licence } = definition
-  const about = { turnLimit, reward, replayable, source, licence }
+  const { name, summary, turnLimit, reward, metrics, replayable, source, licence } = definition
+  const about = { turnLimit, reward, ...(metrics && { metrics }), replayable, source, licence }
   try {
     const task = await openWatched(definition, {}, saidBy(warn))
     const splits = task.splits.map((split) => ({
@@ -226,14 +228,14 @@ function tableOf(rows: readonly TaskRow[]): Table {
   return new Table({
     head: ['task', 'what', 'splits', 'turns', 'reward', 'source', 'licence'],
     widths: [10, 30, 18, 7, 16, 26, 18],
-    rows: rows.map(({ name, summary, splits, problem, turnLimit, reward, source, licence }) => [
+    rows: rows.map(({ name, summary, splits, problem, turnLimit, reward, metrics = {}, source, licence }) => [
       name,
       summary,
       problem === undefined
         ? splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
         : 'see below',
       turnLimit,
-      reward,
+      [reward, ...Object.keys(metrics).map((metric) => `metric: ${metric}`)].join('\n'),
       source,
       licence,
     ]),

@@ -42,6 +42,7 @@ export const kg: EnvironmentDefinition = {
   replayable: true,
   replayableBecause: 'the graph is only read: the same calls find the same sets',
   turnLimit: 15,
+  metrics: { f1: { unit: 'of 1', better: 'higher' } },
   stepTimeoutSeconds,
   open: openKg,
 }
