@@ -89,11 +89,12 @@ function suiteOf(
 }
 
 function claimOf(claim: ExperimentReport['hypotheses'][number]): ExperimentClaim {
-  const { name, by, within, look, on, better, than, missing, instances, p, adjusted, verdict } = claim
+  const { name, by, within, at, look, on, better, than, missing, instances, p, adjusted, verdict } = claim
   const { difference, t, bootstrap, signFlip } = claim
   return {
     ...{ name, by, on, better, than, missing, instances, p, adjusted, verdict },
     ...(within === undefined ? {} : { within }),
+    ...(at === undefined ? {} : { at }),
     ...(look === undefined ? {} : { look }),
     ...(difference === undefined ? {} : { difference }),
     ...(t === undefined ? {} : { t }),

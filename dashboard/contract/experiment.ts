@@ -2,6 +2,7 @@
 
 import type { ClaimedDifference, Judgement, PairedTest, TestKind } from '../../learning/claims/hypothesis.ts'
 import type { DeclaredMetric } from '../../learning/evaluation/measure.ts'
+import type { Budget } from '../../learning/run/budget.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import type { Interval } from '../../learning/statistics/interval.ts'
 
@@ -80,6 +81,8 @@ export interface ExperimentClaim
   readonly on: readonly string[]
   readonly better: string
   readonly than: string
+  /** The budget within which the policies are compared. */
+  readonly at?: Budget
   /** With looks that were stated: the seeds over which it is judged. */
   readonly look?: number
   /** Seeds of which a run is not done. */

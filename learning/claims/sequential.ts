@@ -98,7 +98,8 @@ function integral(density: Density | undefined, f: (s: number) => number): numbe
 /** The z that is crossed so often, by halving. */
 function boundaryOf(exit: (z: number) => number, probability: number): number {
   let [low, high] = [0, furthest]
-  for (let i = 0; i < 40; i++) {
+  // A millionth of z is more than p values are reported with.
+  while (high - low > 1e-6) {
     const middle = (low + high) / 2
     if (exit(middle) > probability) low = middle
     else high = middle
@@ -153,7 +154,7 @@ export function lookLevels(design: LookDesign, level: number): readonly number[]
   if (known !== undefined) return known
   const levels = nominalLevels(
     design,
-    levelWhere((given) => errorAt(design, given) > level),
+    levelWhere((given) => errorAt(design, given) > level, level / 10),
   )
   foundLevels.set(key, levels)
   return levels
@@ -166,16 +167,23 @@ export function looksOf({ looks, spending }: LookDesign, seeds: number): LookDes
   return { looks: [...new Set(counts.map((count) => Math.min(count, seeds)))], spending }
 }
 
-/** The level above which a condition holds that holds for all larger ones, by halving its exponent, to four digits. */
-function levelWhere(isAbove: (level: number) => boolean): number {
-  let [low, high] = [-12, 0]
-  for (let i = 0; i < 20; i++) {
+/**
+ * The level above which a condition holds that holds for all larger ones, by halving its exponent, to four digits.
+ * @param least below which it does not hold
+ */
+function levelWhere(isAbove: (level: number) => boolean, least: number): number {
+  let [low, high] = [Math.log10(Math.max(least, 1e-12) / largestLevel), 0]
+  while (high - low > 2e-5) {
     const middle = (low + high) / 2
     if (isAbove(largestLevel * 10 ** middle)) high = middle
     else low = middle
   }
   return largestLevel * 10 ** low
 }
+
+/** The p values that were found: a page asks again and again for those of the same runs. */
+const foundP = new Map<string, number>()
+const keptP = 1000
 
 /**
  * The p of all looks so far: the smallest level at which one of them shows a difference (A. Liu and K. Anderson, Statistics in
@@ -184,11 +192,17 @@ function levelWhere(isAbove: (level: number) => boolean): number {
  */
 export function sequentialP(pValues: readonly number[], design: LookDesign): number {
   if (design.looks.length === 1) return pValues[0] ?? 1
+  const key = JSON.stringify([design, pValues])
+  const known = foundP.get(key)
+  if (known !== undefined) return known
   const isCrossed = (level: number) => {
     const levels = nominalLevels(design, level)
     return pValues.some((p, at) => p <= (levels[at] ?? 0))
   }
-  if (!isCrossed(largestLevel)) return 1
   // Several looks never have a smaller p than the smallest of theirs; what is drawn may miss that by a little.
-  return Math.max(Math.min(...pValues), errorAt(design, levelWhere(isCrossed)))
+  const least = Math.min(...pValues)
+  const found = isCrossed(largestLevel) ? Math.max(least, errorAt(design, levelWhere(isCrossed, least))) : 1
+  if (foundP.size >= keptP) foundP.clear()
+  foundP.set(key, found)
+  return found
 }

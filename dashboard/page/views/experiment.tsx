@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { verdicts, verdictWords } from '../../../learning/claims/verdict.ts'
 import { episodeCountWords } from '../../../learning/evaluation/evaluation-completeness.ts'
 import { statedMeasure } from '../../../learning/evaluation/measure.ts'
+import { budgetText } from '../../../learning/run/budget.ts'
 import {
   count,
   differenceBetween,
@@ -87,7 +88,10 @@ const Claims: FunctionComponent<{ answer: ExperimentAnswer }> = ({
       >
         {claims.map((claim) => (
           <tr key={claim.name}>
-            <th scope="row">{claim.name}</th>
+            <th scope="row">
+              {claim.name}
+              {claim.at === undefined ? '' : ` at ${budgetText(claim.at)}`}
+            </th>
             <td>{claim.better}</td>
             <td>{claim.than}</td>
             <ClaimFigures claim={claim} isShare={isShare} />
