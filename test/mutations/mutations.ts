@@ -61,8 +61,6 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation('learning/evaluation/best-version.ts', 'evaluations.filter(isComplete)', 'evaluations'),
   mutation('learning/evaluation/gate.ts', '-high > drop', 'high > drop'),
-  mutation('learning/evaluation/gate.ts', 'instances < 2', 'instances < 1'),
-  mutation('learning/evaluation/judgement.ts', "other.better === 'higher'", "other.better === 'lower'"),
   mutation('learning/statistics/interval.ts', 'z2 / (4 * n * n)', 'z2 / (4 * n)'),
   // The state of a run.
   mutation(
