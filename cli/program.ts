@@ -7,12 +7,9 @@
  * - Modules that are slow to load are loaded by the command that needs them.
  * - Every command with an argument that names a run looks for it first; one that reports an unknown run starts no server.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command } from 'commander'
-import { z } from 'zod'
 import { parseWorkflowId } from '../identity/identity.ts'
-import { packageRoot } from '../machine/files/folder.ts'
+import { packageVersion } from '../machine/processes/build-name.ts'
 import { nameHome, withTypedCommands } from '../machine/processes/typed-command.ts'
 import { cleanCommand } from './machine/clean.ts'
 import { codecServerCommand } from './machine/codec-server.ts'
@@ -30,6 +27,7 @@ import { experimentCommand } from './results/experiment.ts'
 import { exportCommand } from './results/export.ts'
 import { metricsCommand } from './results/metrics.ts'
 import { promoteCommand } from './results/promote.ts'
+import { refereeCommand } from './results/referee.ts'
 import { reportCommand } from './results/report.ts'
 import { scheduleCommand } from './results/schedule.ts'
 import { requireRun } from './runs/run-record.ts'
@@ -40,13 +38,6 @@ import { dataCommand } from './tasks/data.ts'
 import { envCommand } from './tasks/env.ts'
 import { exitCodeOf, explain } from './terminal/failure.ts'
 import { homeToName, type RunVersion, refuseEmptyValues, runName } from './terminal/options.ts'
-
-const packageSchema = z.object({ version: z.string() })
-
-function version(): string {
-  const file = join(packageRoot, 'package.json')
-  return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).version
-}
 
 // Commands that are added as a whole take over neither the way they end nor where they write.
 function adopt(parent: Command, command: Command): void {
@@ -59,7 +50,7 @@ function adopt(parent: Command, command: Command): void {
 export function createProgram(): Command {
   const program = new Command('perdure')
     .description('Trains LLM agents by reinforcement learning inside durable workflows.')
-    .version(version())
+    .version(packageVersion())
     // `branch` has a --version of its own.
     .enablePositionalOptions()
     .exitOverride()
@@ -87,6 +78,7 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     metricsCommand(),
     compareCommand(),
     experimentCommand(),
+    refereeCommand(),
     ...steerCommands(),
     evaluateCommand(),
     scheduleCommand(),

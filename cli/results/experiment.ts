@@ -13,8 +13,10 @@ import type { ExperimentReport } from '../../client/experiment/experiment-report
 import { runsOf } from '../../client/experiment/experiments.ts'
 import { stateExperiment } from '../../client/experiment/stating.ts'
 import { findReport, readReports, writeReport } from '../../client/experiment/written-reports.ts'
+import { writeCard } from '../../client/referee/card-making.ts'
 import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
 import { environments } from '../../envs/registry.ts'
+import { buildName } from '../../machine/processes/build-name.ts'
 import { typedWords } from '../../machine/processes/typed-command.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { unlessLost, withWorkers } from '../terminal/command-session.ts'
@@ -206,7 +208,9 @@ async function report(
   if (found === undefined)
     throw new CallFault('bad_argument', `FILE|NAME is "${named}": ${homeAt(directory).dir} has no experiment`)
   const { outcomes: _, ...reported } = found
-  const written = out === undefined ? [] : writeReport(found, out)
+  const written = out === undefined ? [] : [...writeReport(found, out)]
+  const card = out && (await writeCard(homeAt(directory), reported, { folder: out, perdure: buildName() }))
+  if (card) written.push(card)
   terminal.report(out === undefined ? reported : { ...reported, files: written }, [
     ...reportLines(reported),
     ...(written.length === 0 ? [] : [`Written: ${written.join(', ')}`]),

@@ -132,7 +132,7 @@ export async function reportOn(
 ): Promise<ExperimentReport> {
   const runs = measured.map((run) => reportedRun(statement, run))
   const { question, source, base, set, seeds, design, version, measure = 'success', test, level } = statement
-  const hypotheses = await judged(statement, measured)
+  const hypotheses = await claimsOf(statement, measured)
   const kind = measureOfRuns(statement, measured)
   return {
     experiment: name,
@@ -266,8 +266,21 @@ function referencesOf(
   })
 }
 
-async function judged(
-  statement: ExperimentStatement,
+/** The parts of a statement by which its claims are judged. */
+export type ClaimedStatement = Omit<ExperimentStatement, 'arms'> & {
+  readonly arms: readonly {
+    readonly arm: string
+    readonly config: {
+      readonly evaluation: { readonly suites: readonly Pick<StatedSuite, 'name' | 'task'>[] }
+    }
+  }[]
+}
+
+type StatedSuite = ExperimentStatement['arms'][number]['config']['evaluation']['suites'][number]
+
+/** Judges the claims of a statement by its runs. */
+export async function claimsOf(
+  statement: ClaimedStatement,
   runs: readonly MeasuredRun[],
 ): Promise<readonly ReportedHypothesis[]> {
   const { hypotheses, test: kind, level, design, seeds } = statement
@@ -323,13 +336,13 @@ interface FoundTest {
 }
 
 /** Whether the suites of a claim are of more than one task. */
-function areTasksSeveral({ arms }: ExperimentStatement, { better, on }: Hypothesis): boolean {
+function areTasksSeveral({ arms }: ClaimedStatement, { better, on }: Hypothesis): boolean {
   const suites = arms.find(({ arm }) => arm === better.arm)?.config.evaluation.suites ?? []
   return new Set(suites.filter(({ name }) => on.includes(name)).map(({ task }) => task)).size > 1
 }
 
 async function testOf(
-  statement: ExperimentStatement,
+  statement: ClaimedStatement,
   claim: Hypothesis,
   runs: readonly MeasuredRun[],
 ): Promise<FoundTest> {

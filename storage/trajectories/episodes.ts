@@ -8,7 +8,7 @@
  * - A write after the sealing (by a late attempt of an activity) does not count and changes nothing.
  * - An infrastructure failure or a cancellation carries no reward; every other outcome carries a finite one.
  */
-import type { Kysely, Selectable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
 import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
@@ -47,10 +47,18 @@ export interface Episodes {
   trajectory(id: EpisodeId): Promise<Trajectory>
   /** Episodes by outcome, of a run; the unsealed ones under `running`. */
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
+  /** Episodes of a run's groups by outcome, with those that were not the first attempt; unsealed ones have none. */
+  inTraining(run: RunId): Promise<readonly OutcomeCount[]>
   /** Turns of all sealed episodes of these parents. */
   turns(parents: readonly ParentId[]): Promise<number>
   /** Totals over all episodes of a run, those of evaluations too. */
   totals(run: RunId): Promise<EpisodeTotals>
+}
+
+export interface OutcomeCount {
+  readonly outcome: Outcome | null
+  readonly episodes: number
+  readonly retried: number
 }
 
 export interface EpisodeTotals {
@@ -120,6 +128,26 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
         .groupBy('outcome')
         .execute()
       return Object.fromEntries(rows.map((row) => [row.outcome ?? 'running', Number(row.episodes)]))
+    },
+
+    async inTraining(run) {
+      const rows = await db
+        .selectFrom('episodes')
+        .select((select) => [
+          'outcome',
+          select.fn.countAll<number>().as('episodes'),
+          sql<number>`sum(attempt > 0)`.as('retried'),
+        ])
+        .where('run', '=', run)
+        .where('parent', '>=', `${run}/g` as ParentId)
+        .where('parent', '<', `${run}/h` as ParentId)
+        .groupBy('outcome')
+        .execute()
+      return rows.map(({ outcome, episodes, retried }) => ({
+        outcome: outcome as Outcome | null,
+        episodes: Number(episodes),
+        retried: Number(retried),
+      }))
     },
 
     async turns(parents) {

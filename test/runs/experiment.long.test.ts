@@ -7,7 +7,11 @@ import { type ExperimentReport, reportOn } from '../../client/experiment/experim
 import { knownExperiment } from '../../client/experiment/experiments.ts'
 import { completedBy, measureRuns, notBegun } from '../../client/experiment/measured-runs.ts'
 import { readReports, writeReport } from '../../client/experiment/written-reports.ts'
+import { gradeCard } from '../../client/referee/card-grading.ts'
+import { cardOf } from '../../client/referee/card-making.ts'
+import { type ResultCard, readCard } from '../../client/referee/result-card.ts'
 import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
+import { openWatched } from '../../envs/contract/watched-task.ts'
 import { experimentName, type RunId, runId } from '../../identity/identity.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
@@ -73,6 +77,23 @@ async function statuses(experiment: string): Promise<readonly (string | undefine
 async function reported(experiment: string): Promise<ExperimentReport> {
   const known = await knownExperiment(store, homeAt(home), experiment)
   return reportOn(await measureRuns(store, known.statement), known)
+}
+
+async function card(): Promise<ResultCard> {
+  const known = await knownExperiment(store, homeAt(home), 'several')
+  const made = { perdure: 'this one', folder: home }
+  return cardOf(store, known.statement, await reported('several'), made)
+}
+
+/** Grades a card as one that was read from a file. */
+async function grade(given: ResultCard) {
+  const file = join(home, 'several.card.json')
+  writeFileSync(file, JSON.stringify(given))
+  return gradeCard(
+    readCard(file),
+    () => openWatched(definition, {}),
+    () => undefined,
+  )
 }
 
 describe('an experiment', () => {
@@ -186,6 +207,49 @@ describe('an experiment', () => {
   })
 
   // [REPORT-FILES-1]
+  // [CARD-1]
+  it('has a card with what became of the episodes of each arm', async () => {
+    const { arms, runs, panels } = await card()
+    expect(arms.map(({ arm, evaluation, training }) => [arm, evaluation, training])).toMatchObject([
+      ['one', { planned: 12, played: 12, lost: {} }, { cutOff: 0, retried: 0, lost: {} }],
+      ['two', { planned: 12, played: 12, lost: {} }, { cutOff: 0, retried: 0, lost: {} }],
+    ])
+    for (const { training } of arms) expect(training.played).toBeGreaterThan(0)
+    expect(panels).toMatchObject([{ suite: 'few', task: 'echo' }])
+    expect(runs.flatMap(({ evaluations }) => evaluations.map(({ n }) => n))).toEqual(Array(8).fill(3))
+  })
+
+  // [GRADING-1]
+  it('is graded again from its card alone, and refused by the name of what was changed', async () => {
+    const whole = await card()
+    expect(await grade(whole)).toEqual({ episodes: 24, figures: 8, claims: whole.claims.length })
+    const change = async (edit: (card: ResultCard) => void) => {
+      const changed = structuredClone(whole)
+      edit(changed)
+      return await grade(changed)
+    }
+    const [run] = whole.runs
+    const [evaluation] = run?.evaluations ?? []
+    const place = evaluation?.episodes.instances[2] ?? 0
+    const subject = `${run?.run} v${evaluation?.version} on few, episode 3 (instance ${whole.panels[0]?.instances[place]})`
+    const column = (of: ResultCard) => of.runs[0]?.evaluations[0]?.episodes
+    const isWon = column(whole)?.rewards[2] === 1
+    await expect(change((of) => column(of)?.rewards.splice(2, 1, isWon ? 0 : 1))).rejects.toMatchObject({
+      kind: 'changed_card',
+      message: expect.stringContaining(`${subject} earned`),
+    })
+    await expect(change((of) => column(of)?.outcomes.splice(2, 1, 'turn_limit'))).rejects.toThrow(
+      `${subject} ended as turn_limit`,
+    )
+    await expect(
+      change((of) => Object.assign(of.runs[0]?.evaluations[0] ?? {}, { success: 0.9 })),
+    ).rejects.toThrow(/on few has the success 0.9, and its episodes give/)
+    await expect(change((of) => of.panels[0]?.instances.reverse())).rejects.toThrow('panel few')
+    await expect(change((of) => Object.assign(of.claims[0] ?? {}, { p: 0.001 }))).rejects.toThrow(
+      `the claim ${whole.claims[0]?.name}`,
+    )
+  })
+
   it('is written as JSON, CSV and SVG, without a folder of the machine', () => {
     const folder = join(home, 'results')
     const files = writeReport(report, folder)

@@ -1,0 +1,81 @@
+/**
+ * `referee verify CARD`: the result card of an experiment, graded again from the actions in it.
+ *
+ * Invariants
+ * - A card of which anything differs is refused with what differs, and the command fails.
+ */
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { gradeCard } from '../../client/referee/card-grading.ts'
+import { CardFault, type CardPanel, readCard } from '../../client/referee/result-card.ts'
+import { EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
+import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
+import { environments } from '../../envs/registry.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import { taskAt } from '../tasks/task-address.ts'
+import { type ReportOptions, reporting, shellPath } from '../terminal/options.ts'
+import { openTerminal, type Terminal } from '../terminal/terminal.ts'
+
+interface VerifyFlags extends ReportOptions {
+  readonly from?: string
+  readonly data?: string
+}
+
+/** `perdure referee verify CARD`. */
+export function refereeCommand(): Command {
+  return new Command('referee')
+    .summary('check the result cards of experiments')
+    .description('Checks result cards, which `experiment report` writes with --out.')
+    .addCommand(verifyCommand())
+}
+
+function verifyCommand(): Command {
+  return reporting(
+    new Command('verify')
+      .summary('grade a result card again from the actions in it')
+      .description(
+        'Plays every episode of a card again from its actions, and computes its figures and claims from what they earn. A card of\n' +
+          'which anything differs is refused with what differs. It needs neither the runs nor their checkpoints.',
+      )
+      .argument('<card>', 'NAME.card.json, as `experiment report` writes it with --out', shellPath)
+      .option(
+        '--from <path>',
+        'where the environment of a user is; by default where the card says, from this folder',
+      )
+      .option('--data <dir>', "official data: a folder with a folder of each task's name", shellPath),
+    [
+      'referee verify results/smoke.card.json',
+      'referee verify results/smoke.card.json --from examples/guess-number --json',
+    ],
+  ).action(async (file: string, options: VerifyFlags) => {
+    const terminal = openTerminal(options)
+    const graded = await gradeCard(
+      readCard(file),
+      (panel) => openPanel(panel, options, terminal),
+      (episodes) => terminal.draw([`${episodes} episodes played again`]),
+    )
+    terminal.settle()
+    terminal.report({ card: file, verified: true, ...graded }, [
+      `${file} is verified: ${graded.episodes} episodes played again earn what it says, and give its ${graded.figures} figures and ${graded.claims} claims.`,
+    ])
+  })
+}
+
+async function openPanel(
+  { task, from, settings }: CardPanel,
+  { data, home, from: given }: VerifyFlags,
+  terminal: Terminal,
+): Promise<Task> {
+  const address = environments.some(({ name }) => name === task) ? task : `${given ?? from ?? task}#${task}`
+  const folder = homeAt(home).environmentsDir
+  const own = data === undefined ? undefined : join(data, task)
+  const dataDir = own !== undefined && existsSync(own) ? own : data
+  try {
+    return await openWatched(await taskAt(address), { dataDir, settings, folder }, saidBy(terminal.say))
+  } catch (cause) {
+    if (!(cause instanceof EnvironmentFault)) throw cause
+    throw new CardFault('cannot_grade', `${task} cannot be opened here: ${cause.message}`, { cause })
+  }
+}
