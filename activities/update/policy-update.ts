@@ -227,7 +227,7 @@ function learningOf(
   const learning = settingsInForce(configured, ordered)
   const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
   const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
-  const { minibatches, passes } = learning
+  const { minibatches, passes, targetKl } = learning
   const learningRate = learningRateAt(step, {
     peak: learning.learningRate,
     warmUpUpdates: learning.warmUpUpdates,
@@ -249,7 +249,10 @@ function learningOf(
     },
     optimizer: { beta1, beta2, epsilon, weightDecay, gradientClip, learningRate },
     referenceCheckpointDir: klCoefficient > 0 || readsReference ? reference : undefined,
-    division: { minibatches, passes, seed: seedOf(seed, step, 'minibatches') },
+    division: {
+      ...{ minibatches, passes, seed: seedOf(seed, step, 'minibatches') },
+      ...(targetKl > 0 && minibatches * passes > 1 ? { targetKl } : {}),
+    },
     gradientLimit,
     microBatchTokens,
   }

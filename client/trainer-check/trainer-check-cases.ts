@@ -158,6 +158,10 @@ export const checkedCases: readonly CheckedCase[] = [
   },
   { name: 'minibatches and passes', changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20 } }) },
   {
+    name: 'ended within its first pass, at a target of divergence',
+    changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20, targetKl: 1e-6 } }),
+  },
+  {
     name: 'continuing with moments',
     changes: ({ toCheckpointDir }) => ({
       fromCheckpointDir: join(toCheckpointDir, '..', 'trained'),

@@ -10,11 +10,11 @@ export interface UpdateFigures {
 
 /** Makes an update. After one step from zero moments, its first moments are the gradient times a constant. */
 export async function figuresOf(trainer: Trainer, request: UpdateRequest): Promise<UpdateFigures> {
-  const { seconds: _, origins: __, rejected: ___, drift = 0, ...statistics } = await trainer.update(request)
+  const { seconds: _, origins: __, drift = 0, rejected = 0, ...statistics } = await trainer.update(request)
   const { optimizer } = await readCheckpoint(request.toCheckpointDir, { optimizer: true })
   const moments = [...(optimizer?.first ?? [])].map(([name, values]) => {
     const projection = values.reduce((sum, value, index) => sum + value * Math.cos(index), 0)
     return [name, { norm: Math.hypot(...values), projection }] as const
   })
-  return { statistics: { ...statistics, drift }, moments: Object.fromEntries(moments) }
+  return { statistics: { ...statistics, drift, rejected }, moments: Object.fromEntries(moments) }
 }

@@ -67,6 +67,12 @@ export const liveSettings = {
     ...nextUpdate,
     words: 'Passes of an update over its episodes.',
   },
+  'learning.targetKl': {
+    schema: { atLeast: 0, atMost: 100 },
+    default: 0,
+    ...nextUpdate,
+    words: 'An update ends before the step that finds a `drift` above 1.5 times this; 0: it takes all steps.',
+  },
   'learning.clipLow': {
     schema: { above: 0, atMost: 1 },
     default: 0.2,

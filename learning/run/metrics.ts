@@ -47,7 +47,7 @@ export const charts = {
   divergence: { section: 'health', title: 'KL divergence, nats per token' },
   clipped: { section: 'health', title: 'Tokens beyond the clip range', from: 0 },
   gradient: { section: 'health', title: 'Gradient norm before clipping', from: 0 },
-  rejected: { section: 'health', title: 'Optimizer steps that the algorithm rejected', from: 0 },
+  rejected: { section: 'health', title: 'Optimizer steps left out', from: 0 },
   pool: { section: 'health', title: 'Turns by older versions', from: 0 },
   useless: { section: 'health', title: 'Actions of no use', from: 0 },
   staleness: { section: 'health', title: 'Staleness, in updates', from: 0 },
@@ -200,7 +200,7 @@ export const metrics = {
   rejected: {
     ...{ unit: 'steps', better: 'lower', chart: ['rejected', 'rejected'] },
     ...{ isOptional: true, trainer: 'optional' },
-    words: 'optimizer steps that a custom algorithm rejected',
+    words: 'optimizer steps that were left out: rejected by the algorithm, or after `learning.targetKl`',
   },
   loss: {
     ...{ unit: 'loss', better: null, chart: null, trainer: 'required' },

@@ -547,6 +547,27 @@ describe('faults', () => {
     expect(await modelOf('strict')).toBe(await modelOf('warm'))
   })
 
+  test('an update ends before the step that finds more than 1.5 times the target, and not at exactly as much', async () => {
+    const made = (name: string, passes: number, targetKl?: number) =>
+      trainer.update(
+        update({ toCheckpointDir: at(name), division: { minibatches: 1, passes, seed: 1, targetKl } }),
+      )
+    const [one, two] = [await made('ends-1', 1), await made('ends-2', 2)]
+    // The second step finds all drift, and the figure is the mean of both.
+    const found = 2 * Number(two.drift)
+    const modelOf = async (name: string) => (await bytesOf(at(name)))['model.safetensors']
+    expect(await made('ends-below', 4, (0.99 * found) / 1.5)).toMatchObject({
+      rejected: 3,
+      actionTokens: one.actionTokens,
+      tokens: one.tokens,
+      origins: one.origins,
+    })
+    expect(await modelOf('ends-below')).toBe(await modelOf('ends-1'))
+    expect(await made('ends-above', 2, (1.01 * found) / 1.5)).toMatchObject({ rejected: 0 })
+    expect(await modelOf('ends-above')).toBe(await modelOf('ends-2'))
+    expect(two).not.toHaveProperty('rejected')
+  })
+
   test('closing fails the calls in progress and every later one', async () => {
     const closing = createTrainer({ threads: 2 })
     const inHand = expect(closing.update(update({ toCheckpointDir: at('k2') }))).rejects.toMatchObject({

@@ -53,6 +53,9 @@ const ofEachLoss = algorithmNames.filter(
     algorithmNames.find((other) => algorithms[other].loss === algorithms[name].loss) === name,
 )
 
+/** Ends updates of four steps after one to three. */
+const endingKl = 0.05
+
 /** All combinations that the configuration does not refuse. @param custom path of a module with an algorithm */
 export function combinations(custom: string): Combination[] {
   const { proximal, lossAggregation } = learningSchema.shape
@@ -61,9 +64,10 @@ export function combinations(custom: string): Combination[] {
     for (const stepWeight of [0, 0.7])
       for (const policy of proximal.unwrap().options)
         for (const aggregation of lossAggregation.unwrap().options)
-          for (const [minibatches, passes] of [
-            [1, 1],
-            [2, 2],
+          for (const [minibatches, passes, targetKl] of [
+            [1, 1, 0],
+            [2, 2, 0],
+            [2, 2, endingKl],
           ] as const) {
             const { success, data } = configSchema.safeParse(
               given({
@@ -73,10 +77,11 @@ export function combinations(custom: string): Combination[] {
                 lossAggregation: aggregation,
                 minibatches,
                 passes,
+                targetKl,
               }),
             )
             const shown = algorithm === custom ? 'an algorithm of a module' : algorithm
-            const name = `${shown}, advantages by ${stepWeight > 0 ? 'turn' : 'episode'}, ratios to ${policy}, alike by ${aggregation}, ${minibatches * passes} step(s)`
+            const name = `${shown}, advantages by ${stepWeight > 0 ? 'turn' : 'episode'}, ratios to ${policy}, alike by ${aggregation}, ${minibatches * passes} step(s)${targetKl > 0 ? ' at most' : ''}`
             if (success) found.push({ name, config: data })
           }
   return found

@@ -22,6 +22,8 @@ export interface PlainRules {
   readonly lossAggregation: 'token' | 'episode' | 'task'
   readonly minibatches: number
   readonly passes: number
+  /** 0: no step is left out. */
+  readonly targetKl: number
   readonly clipLow: number
   readonly clipHigh: number
   readonly dualClip: number
@@ -173,6 +175,7 @@ export function plainUpdate(
     const tape = new Tape()
     const variables = new Map([...weights].map(([name, weight]) => [name, tape.vector(weight)]))
     const whole = part.reduce((sum, index) => sum + counts[index]! * sampled(episodes[index]!).length, 0)
+    let drift = 0
     const terms = part.flatMap((index) => {
       const episode = episodes[index]!
       const found = predictions(tape, variables, episode.tokens, rules.temperature)
@@ -189,6 +192,8 @@ export function plainUpdate(
       const losses = lossesOf(tape, tokens, rules)
       return places.map((place, at) => {
         const { logprob, entropy } = found[place - 1]!
+        const moved = logprob.value[0]! - logprobsAtStart[index]![place]!
+        drift += boundedK3(moved) / part.reduce((sum, each) => sum + sampled(episodes[each]!).length, 0)
         const weight = counts[index]! / whole
         if (alone) return tape.scaled(logprob, -weight)
         const divergence = divergenceFrom(tape, logprob, logprobsOfReference[index]![place]!)
@@ -199,6 +204,7 @@ export function plainUpdate(
         return tape.scaled(tape.plus(losses[at]!, regularized), weight)
       })
     })
+    if (rules.targetKl > 0 && drift > 1.5 * rules.targetKl) break
     tape.differentiate(tape.sum(tape.joined(terms)))
     gradient = new Map([...variables].map(([name, { slope }]) => [name, slope]))
     weights = stepped(weights, gradient, moments, ++step, rules)
@@ -217,15 +223,17 @@ export function logprobsOf(
   return [0, ...predictions(tape, variables, tokens, temperature).map(({ logprob }) => logprob.value[0]!)]
 }
 
-/** exp(x) − x − 1 with x = log π_reference − log π, and its tangent beyond a ratio of 2. */
-function divergenceFrom(tape: Tape, logprob: Vector, reference: number): Vector {
+/** exp(x) − x − 1, and its tangent beyond a ratio of 2. */
+function boundedK3(x: number): number {
   const knee = Math.log(2)
+  return x <= knee ? Math.exp(x) - x - 1 : x + 1 - 2 * knee
+}
+
+/** That of x = log π_reference − log π. */
+function divergenceFrom(tape: Tape, logprob: Vector, reference: number): Vector {
   return tape.each(
     logprob,
-    (y) => {
-      const x = reference - y
-      return x <= knee ? Math.exp(x) - x - 1 : x + 1 - 2 * knee
-    },
+    (y) => boundedK3(reference - y),
     (y) => 1 - Math.min(Math.exp(reference - y), 2),
   )
 }

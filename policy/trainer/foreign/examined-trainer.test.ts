@@ -99,6 +99,20 @@ test('one process serves all updates, and a result that is there is found withou
   expect(new Set(lines.map(([process]) => process)).size).toBe(1)
 })
 
+test('a program that does not report the steps that it left out cannot end an update at a divergence, and makes no version', async () => {
+  const division = { minibatches: 2, passes: 2, seed: 1 }
+  const foreign = trainerThat('good')
+  await expect(
+    foreign.update({ ...update(), division: { ...division, targetKl: 0.01 } }),
+  ).rejects.toMatchObject({
+    kind: 'unsupported',
+    permanent: true,
+    message: expect.stringContaining('learning.targetKl'),
+  })
+  await expectOnly('0')
+  await foreign.update({ ...update(), division })
+})
+
 test.each([
   [{ loss: { name: 'gated', module: '/my/gated.ts' } }, '"gated" of /my/gated.ts'],
   [{ losses: ['clipped', 'gspo'] as const }, '"clipped" beside others in one batch'],

@@ -100,9 +100,18 @@ class ExaminedTrainer implements Trainer {
       const { losses } = started
       const { loss = 'clipped' } = request.objective
       refuseUnoffered(request.objective.losses ?? [loss], losses)
-      return this.#examined(request, started, statisticsSchema, (params) =>
-        started.ask({ method: 'update', params }, updateResultSchema, { onProgress, signal }),
-      )
+      return this.#examined(request, started, statisticsSchema, async (params) => {
+        const result = await started.ask({ method: 'update', params }, updateResultSchema, {
+          onProgress,
+          signal,
+        })
+        if (params.division?.targetKl !== undefined && result.rejected === undefined)
+          throw new TrainerFault(
+            'unsupported',
+            'the trainer does not say how many steps it left out (`rejected`), so it does not end an update at `learning.targetKl`: set that to 0, or train with policy.trainer: embedded',
+          )
+        return result
+      })
     })
   }
 

@@ -21,6 +21,17 @@ export interface Division {
   readonly passes: number
   /** Which episodes are together. */
   readonly seed: number
+  /** Divergence from the policy that the update starts from, in nats per token, which ends it (`endsAt`); absent: it takes all steps. */
+  readonly targetKl?: number | undefined
+}
+
+/**
+ * Whether an update ends before the step whose minibatch finds the policy so far from the one that it started from: early stopping of
+ * PPO, at 1.5 times the target as in Stable-Baselines3 (`target_kl`), which leaves that step out too.
+ * @example endsAt({ targetKl: 0.02 }, 0.031) // true
+ */
+export function endsAt({ targetKl }: Pick<Division, 'targetKl'>, drift: number): boolean {
+  return targetKl !== undefined && drift > 1.5 * targetKl
 }
 
 /** The minibatches of all passes, in their order. @returns [passes][minibatches] */

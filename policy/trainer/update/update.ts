@@ -33,7 +33,7 @@ import {
 } from '../trainer.ts'
 import { lossesOf } from './losses.ts'
 import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
-import { type Division, divided } from './minibatches.ts'
+import { type Division, divided, endsAt } from './minibatches.ts'
 import { originsOf } from './origins.ts'
 import { aroundStart } from './proximal.ts'
 import { type OtherPolicies, type Surrogate, surrogateOf } from './surrogate.ts'
@@ -65,7 +65,8 @@ export async function runUpdate(
   const losses = objective.kind === 'policy' ? await lossesOf(objective, batch) : undefined
   const reference = await referenceOf(memory, request, policy, losses?.readReference === true)
   const atStart = noFigures(batch.tokens.length)
-  const passes = divided(await decoupled(graphs, policy, batch, request, atStart), request.division ?? whole)
+  const { division = whole } = request
+  const passes = divided(await decoupled(graphs, policy, batch, request, atStart), division)
   const [firstPass = []] = passes
   const isPolicy = objective.kind === 'policy'
   const steps: Step[] = []
@@ -85,17 +86,20 @@ export async function runUpdate(
     if (before === 0 && isPolicy && objective.decoupled === undefined)
       for (const other of firstPass.slice(1)) await measureStart(graphs, policy, other, request, atStart)
     const figures = { ...means, drift: drift / Math.max(1, means.actionTokens) }
-    let rejected = 0
+    const ends = endsAt(division, figures.drift)
+    let rejected = ends ? count - before : 0
     const { learningRate } = optimizer
     const gradientNorm = await policy.step(graphs, optimizer, learningRate, request.gradientLimit, (norm) => {
-      if (losses?.reject?.({ ...figures, gradientNorm: norm })) rejected = 1
-      return rejected === 1
+      if (!ends && losses?.reject?.({ ...figures, gradientNorm: norm })) rejected = 1
+      return rejected > 0
     })
-    steps.push({ ...figures, gradientNorm, ...(losses?.reject === undefined ? {} : { rejected }) })
+    const mayReject = losses?.reject !== undefined || division.targetKl !== undefined
+    steps.push({ ...figures, gradientNorm, ...(mayReject ? { rejected } : {}) })
+    if (ends) break
   }
   policy.checkWeights()
   const statistics: Step & Pick<Statistics, 'origins'> = {
-    ...statisticsOf(steps, firstPass.length),
+    ...statisticsOf(steps, firstPass),
     origins: isPolicy ? originsOf(batch, atStart) : [],
   }
   // Before the version is published: a result that is found later is not computed again.
@@ -142,13 +146,12 @@ type Step = Omit<Statistics, 'origins' | 'drift' | 'rejected'> & {
 const whole: Division = { minibatches: 1, passes: 1, seed: 0 }
 
 /**
- * Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps, rejected ones together. Tokens are
- * those of the first pass, whose steps stand first.
+ * Statistics of an update from those of the steps that it computed: means over all tokens of all steps, the norm over steps, rejected ones
+ * together. Tokens are those of the first pass.
  */
-function statisticsOf(steps: readonly Step[], ofPass: number): Step {
+function statisticsOf(steps: readonly Step[], firstPass: readonly ProximalBatch[]): Step {
   const [only] = steps
   if (only !== undefined && steps.length === 1) return only
-  const pass = steps.slice(0, ofPass)
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
   const seen = Math.max(1, sum(steps.map(({ actionTokens }) => actionTokens)))
   const mean = (figureOf: (step: Step) => number) =>
@@ -161,8 +164,8 @@ function statisticsOf(steps: readonly Step[], ofPass: number): Step {
     ...Object.fromEntries(figures),
     ...(only?.rejected === undefined ? {} : { rejected: sum(steps.map((step) => step.rejected ?? 0)) }),
     gradientNorm: sum(steps.map(({ gradientNorm }) => gradientNorm)) / steps.length,
-    actionTokens: sum(pass.map(({ actionTokens }) => actionTokens)),
-    tokens: sum(pass.map(({ tokens }) => tokens)),
+    actionTokens: sum(firstPass.map(({ lossMask }) => lossMask.reduce((total, counts) => total + counts, 0))),
+    tokens: sum(firstPass.map(({ tokens }) => tokens.length)),
   }
 }
 

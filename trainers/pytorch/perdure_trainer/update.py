@@ -57,6 +57,7 @@ class Updates:
             raise TrainerFault("bad_batch", f"a token has loss {int(batch.losses.max())} of {len(objective.losses)}")
         if division["minibatches"] * division["passes"] > 1 or objective.importance_limit is not None:
             batch = self._with_start(policy.model, batch, objective, request["microBatchTokens"])
+        target = division.get("targetKl")
         passes = divided(batch, division["minibatches"], division["passes"], division["seed"])
         parts = [part for each in passes for part in each]
         steps = []
@@ -65,10 +66,14 @@ class Updates:
                 on_progress(number * total + done, len(parts) * total)
 
             means = self._gradient(policy.model, reference, part, objective, request["microBatchTokens"], report)
-            norm = self._step(policy, request)
-            steps.append({**means, "gradientNorm": norm})
+            ends = target is not None and means["drift"] > 1.5 * target
+            steps.append({**means, "gradientNorm": self._step(policy, request, not ends)})
+            if ends:
+                break
         self._check_weights(policy)
-        statistics = _statistics_of(steps, len(passes[0]))
+        statistics = _statistics_of(steps, passes[0], batch)
+        if target is not None:
+            statistics["rejected"] = len(parts) - len(steps) + int(ends)
         publish(policy, folder, version, statistics, self._ranks)
         self._trained = _Remembered(manifest_text(folder) or "", policy)
         return {**statistics, "seconds": time.monotonic() - since}
@@ -188,15 +193,17 @@ class Updates:
             "origins": [{"version": version, "stale": stale, **ratio_sums(ratios)} for (version, stale), ratios in merged.items()],
         }
 
-    def _step(self, policy: TrainedPolicy, request: dict) -> float:
+    def _step(self, policy: TrainedPolicy, request: dict, is_taken: bool) -> float:
+        """Takes a step of the optimizer, or leaves it out. Returns the norm of the gradient."""
         shards = {}
         for name, parameter in trained_parameters(policy.model).items():
             gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
             shards[name] = (parameter.to_local(), gradient.to_local(), parameter.dim() > 1)
         norm = gradient_norm([gradient for _, gradient, _ in shards.values()], self._ranks.summed)
         check_norm(norm, request.get("gradientLimit"))
-        adamw_step(shards, policy.moments, request["optimizer"], norm)
-        policy.step += 1
+        if is_taken:
+            adamw_step(shards, policy.moments, request["optimizer"], norm)
+            policy.step += 1
         return norm
 
     def _check_weights(self, policy: TrainedPolicy) -> None:
@@ -238,11 +245,10 @@ def _add(
         origins.setdefault((version, is_stale), []).append((start - behaviour)[chosen])
 
 
-def _statistics_of(steps: list[dict], of_pass: int) -> dict:
-    """Statistics of an update from those of its steps: means over all tokens of all steps, the norm over steps."""
+def _statistics_of(steps: list[dict], first_pass: list[Batch], batch: Batch) -> dict:
+    """Statistics of an update from those of its computed steps: means over all tokens of all steps, the norm over steps."""
     if len(steps) == 1:
         return steps[0]
-    first = steps[:of_pass]
     seen = max(1, sum(step["actionTokens"] for step in steps))
     means = {
         key: sum(step[key] * step["actionTokens"] for step in steps) / seen
@@ -251,23 +257,17 @@ def _statistics_of(steps: list[dict], of_pass: int) -> dict:
     return {
         **means,
         "gradientNorm": sum(step["gradientNorm"] for step in steps) / len(steps),
-        "actionTokens": sum(step["actionTokens"] for step in first),
-        "tokens": sum(step["tokens"] for step in first),
-        "origins": _merged([origin for step in first for origin in step["origins"]]),
+        "actionTokens": sum(part.action_tokens for part in first_pass),
+        "tokens": sum(part.fed_tokens for part in first_pass),
+        "origins": [] if batch.start is None else _origins_of(batch),
     }
 
 
-def _merged(origins: list[dict]) -> list[dict]:
-    merged: dict[tuple[int, bool], dict] = {}
-    for origin in origins:
-        key = (origin["version"], origin["stale"])
-        known = merged.get(key)
-        if known is None:
-            merged[key] = origin
-            continue
-        merged[key] = {
-            **origin,
-            **{name: known[name] + origin[name] for name in ("tokens", "divergence", "ratios", "squares")},
-            "histogram": [a + b for a, b in zip(known["histogram"], origin["histogram"], strict=True)],
-        }
-    return [merged[key] for key in sorted(merged)]
+def _origins_of(batch: Batch) -> list[dict]:
+    """The ratios of the policy that the update starts from, whichever steps it takes."""
+    ratios = (batch.start.double() - batch.behaviour.double())[batch.counted]
+    versions, stale = batch.versions[batch.counted], batch.stale[batch.counted]
+    return [
+        {"version": version, "stale": is_stale, **ratio_sums(ratios[(versions == version) & (stale == is_stale)])}
+        for version, is_stale in sorted(set(zip(versions.tolist(), stale.tolist(), strict=True)))
+    ]
