@@ -167,6 +167,9 @@ test('the algorithm that the documents show is the example, and its derivative i
   )
   const step = {
     gradientNorm: 1,
+    headNorm: 2,
+    earlierNorms: [],
+    pass: 0,
     loss: 0,
     kl: 0.2,
     referenceKl: 0,

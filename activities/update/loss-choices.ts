@@ -16,9 +16,8 @@ export async function lossChoices(
   return await Promise.all(
     chosenLosses(config).map(async (chosen) => {
       if (isPolicyLoss(chosen)) return chosen
-      const { name, loss, rejects } = await importAlgorithm(chosen)
-      const known = rejects === undefined ? lossName(loss) : undefined
-      return known ?? { name, module: chosen }
+      const algorithm = await importAlgorithm(chosen)
+      return lossName(algorithm) ?? { name: algorithm.name, module: chosen }
     }),
   )
 }

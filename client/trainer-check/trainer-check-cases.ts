@@ -158,6 +158,13 @@ export const checkedCases: readonly CheckedCase[] = [
   },
   { name: 'minibatches and passes', changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20 } }) },
   {
+    name: 'dgg',
+    changes: (request) => ({
+      ...changing({ loss: 'dgg' })(request),
+      division: { minibatches: 3, passes: 3, seed: 12 },
+    }),
+  },
+  {
     name: 'ended within its first pass, at a target of divergence',
     changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20, targetKl: 1e-6 } }),
   },

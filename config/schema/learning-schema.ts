@@ -85,7 +85,7 @@ export const learningSchema = z.strictObject({
   algorithm: text
     .default('grpo')
     .describe(
-      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, or `imitation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, or `imitation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
     ),
   negativeWeight: probability
     .default(1)
@@ -96,13 +96,13 @@ export const learningSchema = z.strictObject({
     .enum(['none', 'per_task', 'per_task_published'])
     .default('per_task')
     .describe(
-      'Task advantage normalization over all action tokens of a task; `per_task_published` is the published arithmetic, in which groups of equal rewards get advantages too.',
+      'Task advantage normalization over all action tokens of a task; with `per_task_published` groups of equal rewards get advantages too.',
     ),
   taskWeighting: z
     .enum(['none', 'equal'])
     .default('none')
     .describe(
-      "How much of the gradient each task has: `none` as lengths and advantages have it; `equal` makes each task's share of the sum of |advantage| over action tokens its `weight`, among the tasks that have a preference.",
+      "A task's share of the gradient: `none`, as lengths and advantages have it; `equal`, its `weight` among the tasks with a preference.",
     ),
   lossAggregation: z
     .enum(['token', 'episode', 'task'])
@@ -120,11 +120,7 @@ export const learningSchema = z.strictObject({
   stepGroups: stepGroupsSchema
     .prefault({})
     .describe('Credit within an episode: steps of a group in the same state are compared with one another.'),
-  replay: replaySchema
-    .prefault({})
-    .describe(
-      'Learning once more from groups of the last updates, with the log-probabilities of the version that sampled them.',
-    ),
+  replay: replaySchema.prefault({}).describe('Learning once more from groups of the last updates.'),
   imitation: imitationSchema.prefault({}).describe('Learning what was won, beside the policy loss.'),
   observationWeight: z
     .number()

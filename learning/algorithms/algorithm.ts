@@ -29,8 +29,8 @@ export interface Algorithm {
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
-  /** Whether a step of the optimizer is left out, by what its minibatch shows; absent: all are taken. */
-  readonly rejects?: (step: StepFigures) => boolean
+  /** Whether a step of the optimizer is left out, or `rest`: with all after it, by what its minibatch shows; absent: all are taken. */
+  readonly rejects?: (step: StepFigures) => Rejection
 }
 
 /** The settings that a comparison may read. */
@@ -42,10 +42,19 @@ export interface AdvantageSettings {
   readonly earlier?: readonly ComparedGroup[]
 }
 
+/** Whether a step is left out; `rest`: it and all after it in the update. */
+export type Rejection = boolean | 'rest'
+
 /** The figures of a minibatch: means over its action tokens. */
 export interface StepFigures {
   /** Before the gradient is clipped. */
   readonly gradientNorm: number
+  /** That of the output matrix alone, or of the embeddings where they are tied; of all that is trained with an adapter. */
+  readonly headNorm: number
+  /** `headNorm` of the steps before it in the update. */
+  readonly earlierNorms: readonly number[]
+  /** The pass over the episodes that it belongs to, from 0. */
+  readonly pass: number
   readonly loss: number
   /** Divergence from the version that sampled a token, from the reference, and from the version that the update starts from. */
   readonly kl: number

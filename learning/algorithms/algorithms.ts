@@ -6,12 +6,13 @@
  * - A task without an objective of its own has the loss of the run's algorithm. Imitation alone has no policy loss, for any task.
  * - The losses stand in the order in which the tasks name them first, each once.
  */
-import type { SequenceLoss } from './algorithm.ts'
-import { cispo } from './cispo.ts'
+import type { Algorithm } from './algorithm.ts'
 import { drGrpo } from './dr-grpo.ts'
 import { grpo } from './grpo.ts'
-import { gspo } from './gspo.ts'
 import { imitatesAlone, imitation } from './imitation.ts'
+import { cispo } from './losses/cispo.ts'
+import { dgg } from './losses/dgg.ts'
+import { gspo } from './losses/gspo.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
 import { critic } from './turns/critic.ts'
@@ -21,15 +22,20 @@ import { hgpo } from './turns/hgpo.ts'
 
 /** All algorithms by their names in the configuration. */
 export const algorithms = {
-  ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo },
+  ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, dgg },
   ...{ hgpo, graph_gpo: graphGpo, gagpo, critic },
   imitation,
 }
 export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 
-/** The losses of these algorithms by their names in the contract of trainers. */
-export const policyLosses = { clipped: grpo.loss, cispo: cispo.loss, gspo: gspo.loss }
+/** The part of an algorithm that trainers compute: the loss of tokens, and the steps that they leave out. */
+export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects'>
+
+/** An algorithm with each of these losses, by the name in the contract of trainers. */
+export const policyLosses = { clipped: grpo, cispo, gspo, dgg } satisfies Readonly<
+  Record<string, TrainedPart>
+>
 export type PolicyLoss = keyof typeof policyLosses
 
 /** True for an algorithm that comes with Perdure. */
@@ -42,9 +48,12 @@ export function isPolicyLoss(name: string): name is PolicyLoss {
   return Object.hasOwn(policyLosses, name)
 }
 
-/** The name of a loss that trainers know; undefined for any other. */
-export function lossName(loss: SequenceLoss): PolicyLoss | undefined {
-  return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => policyLosses[name] === loss)
+/** The name of a loss that trainers know, for an algorithm that leaves out the same steps; undefined for any other. */
+export function lossName({ loss, rejects }: TrainedPart): PolicyLoss | undefined {
+  return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => {
+    const known: TrainedPart = policyLosses[name]
+    return known.loss === loss && known.rejects === rejects
+  })
 }
 
 /** Names as in the configuration. */
@@ -66,5 +75,5 @@ export function chosenLosses(choice: LossChoices): readonly string[] {
 export function lossOfTask({ learning, tasks }: LossChoices, name: string): string {
   const own = tasks.find(({ task }) => task === name)?.objective
   const algorithm = own === undefined || imitatesAlone(learning) ? learning.algorithm : own
-  return isAlgorithmName(algorithm) ? (lossName(algorithms[algorithm].loss) ?? algorithm) : algorithm
+  return isAlgorithmName(algorithm) ? (lossName(algorithms[algorithm]) ?? algorithm) : algorithm
 }

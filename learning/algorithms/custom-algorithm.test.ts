@@ -85,6 +85,9 @@ describe('a checked algorithm', () => {
   it('says yes or no to a step, and nothing else', () => {
     const step = {
       gradientNorm: 9,
+      headNorm: 2,
+      earlierNorms: [],
+      pass: 0,
       loss: 1,
       kl: 0,
       referenceKl: 0,
@@ -97,7 +100,7 @@ describe('a checked algorithm', () => {
     expect(strict.rejects?.(step)).toBe(true)
     expect(strict.rejects?.({ ...step, gradientNorm: 1 })).toBe(false)
     expect(() => checked({ rejects: () => undefined as never }).rejects?.(step)).toThrow(
-      /undefined from `rejects`, expected true or false/,
+      /undefined from `rejects`, expected true, false or "rest"/,
     )
   })
 

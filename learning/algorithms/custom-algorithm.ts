@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [CUSTOM-ALGORITHM-1] Its results are finite numbers of the right count, or they are refused by name and never learnt from: an entry
- *   for each episode, turn or token that it gives advantages to, a loss with its derivative for each token, and a yes or no for a step.
+ *   for each episode, turn or token that it gives advantages to, a loss with its derivative for each token, and a rejection or none of a step.
  * - [CUSTOM-ALGORITHM-2] It gets copies: what it writes to them changes nothing.
  */
 import type { TokenLoss } from '../loss/objective.ts'
@@ -12,6 +12,7 @@ import type {
   ComparedGroup,
   EpisodeAdvantage,
   LossToken,
+  Rejection,
   SequenceLoss,
   TurnAdvantage,
 } from './algorithm.ts'
@@ -31,17 +32,17 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
       ),
     normalizesBatch: own.normalizesBatch === true,
     readsEarlier: own.readsEarlier === true,
-    loss: lossName(loss) === undefined ? checkedLoss(loss, run) : loss,
+    loss: lossName({ loss }) === undefined ? checkedLoss(loss, run) : loss,
     ...(own.rejects === undefined
       ? {}
-      : { rejects: (step) => run(() => checkedVerdict(own.rejects?.({ ...step }))) }),
+      : { rejects: (step) => run(() => checkedVerdict(own.rejects?.(structuredClone(step)))) }),
   }
 }
 
 /** @throws RangeError */
-function checkedVerdict(found: unknown): boolean {
-  if (typeof found === 'boolean') return found
-  throw new RangeError(`${String(found)} from \`rejects\`, expected true or false`)
+function checkedVerdict(found: unknown): Rejection {
+  if (typeof found === 'boolean' || found === 'rest') return found
+  throw new RangeError(`${String(found)} from \`rejects\`, expected true, false or "rest"`)
 }
 
 function checkedLoss(own: SequenceLoss, run: <T>(call: () => T) => T): SequenceLoss {

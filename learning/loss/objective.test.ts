@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LossToken } from '../algorithms/algorithm.ts'
-import { cispo } from '../algorithms/cispo.ts'
-import { gspo } from '../algorithms/gspo.ts'
+import { cispo } from '../algorithms/losses/cispo.ts'
+import { gspo } from '../algorithms/losses/gspo.ts'
 import { boundedK3, entropyGradient, entropyOf, k3, type TokenObjective, tokenLoss } from './objective.ts'
 
 const plain: TokenObjective = {

@@ -58,8 +58,7 @@ export const liveSettings = {
     schema: { whole: true, atLeast: 1, atMost: 4096 },
     default: 1,
     ...nextUpdate,
-    words:
-      'Minibatches that an update divides its episodes into; each gets an optimizer step. Log-probabilities of the behaviour stay those of sampling, so clips bound all steps together.',
+    words: 'Minibatches that an update divides its episodes into; each gets an optimizer step.',
   },
   'learning.passes': {
     schema: { whole: true, atLeast: 1, atMost: 64 },
@@ -95,8 +94,7 @@ export const liveSettings = {
     schema: { atLeast: 0, atMost: 100 },
     default: 0.0001,
     ...nextUpdate,
-    words:
-      'Weight β of the divergence from the warm-started policy; 0 leaves it out. One token changes the gradient by β at most.',
+    words: 'Weight β of the divergence from the warm-started policy; 0 leaves it out.',
   },
   'learning.entropyCoefficient': {
     schema: { atLeast: 0, atMost: 10 },

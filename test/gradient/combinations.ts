@@ -19,7 +19,12 @@ import {
   seedOf,
   uniforms,
 } from '../../identity/identity.ts'
-import { algorithmNames, algorithms, isAlgorithmName } from '../../learning/algorithms/algorithms.ts'
+import {
+  algorithmNames,
+  algorithms,
+  isAlgorithmName,
+  lossName,
+} from '../../learning/algorithms/algorithms.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
@@ -50,7 +55,7 @@ export interface Combination {
 const ofEachLoss = algorithmNames.filter(
   (name) =>
     name === 'imitation' ||
-    algorithmNames.find((other) => algorithms[other].loss === algorithms[name].loss) === name,
+    algorithmNames.find((other) => lossName(algorithms[other]) === lossName(algorithms[name])) === name,
 )
 
 /** Ends updates of four steps after one to three. */

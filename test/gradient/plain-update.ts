@@ -126,7 +126,7 @@ export const algorithm = {
 `
 
 const lossesOf: Formula = (tape, episode, rules) => {
-  const formula = formulas[rules.algorithm]
+  const formula = formulas[rules.algorithm === 'dgg' ? 'grpo' : rules.algorithm]
   if (formula === undefined) throw new RangeError(`no formula of ${rules.algorithm}`)
   return formula(tape, episode, rules)
 }
@@ -170,8 +170,11 @@ export function plainUpdate(
   let weights: PlainWeights = start
   let gradient: PlainWeights = new Map()
   const moments = new Map([...start].map(([name, { length }]) => [name, new Float64Array(length)]))
+  const energies: number[] = []
+  const parts = partsOf(learnt, rules)
+  const learntOnce = (steps: number) => steps >= Math.max(2, parts.length / rules.passes)
   let step = 0
-  for (const part of partsOf(learnt, rules)) {
+  for (const part of parts) {
     const tape = new Tape()
     const variables = new Map([...weights].map(([name, weight]) => [name, tape.vector(weight)]))
     const whole = part.reduce((sum, index) => sum + counts[index]! * sampled(episodes[index]!).length, 0)
@@ -206,10 +209,22 @@ export function plainUpdate(
     })
     if (rules.targetKl > 0 && drift > 1.5 * rules.targetKl) break
     tape.differentiate(tape.sum(tape.joined(terms)))
-    gradient = new Map([...variables].map(([name, { slope }]) => [name, slope]))
+    const found = new Map([...variables].map(([name, { slope }]) => [name, slope]))
+    const energy = found.get('model.embed_tokens.weight')!.reduce((sum, slope) => sum + slope ** 2, 0)
+    // arXiv 2605.19425: passes end where the energy of the output matrix is far above those before it.
+    if (rules.algorithm === 'dgg' && learntOnce(energies.length) && energy > mostOf(energies)) break
+    energies.push(energy)
+    gradient = found
     weights = stepped(weights, gradient, moments, ++step, rules)
   }
   return { weights, gradient }
+}
+
+/** The mean and a deviation more. */
+function mostOf(all: readonly number[]): number {
+  const mean = all.reduce((sum, each) => sum + each, 0) / all.length
+  const square = all.reduce((sum, each) => sum + each ** 2, 0) / all.length
+  return mean + Math.sqrt(square - mean ** 2)
 }
 
 /** Log-probability of each token but the first, by its place. */

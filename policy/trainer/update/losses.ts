@@ -5,8 +5,8 @@
  * - [LOSSES-1] A module that cannot be used, or whose loss throws or gives no finite numbers, is named, and no update is made.
  * - [LOSSES-2] A token whose loss the objective does not list is refused.
  */
-import type { Algorithm, SequenceLoss, StepFigures } from '../../../learning/algorithms/algorithm.ts'
-import { policyLosses } from '../../../learning/algorithms/algorithms.ts'
+import type { Rejection, SequenceLoss, StepFigures } from '../../../learning/algorithms/algorithm.ts'
+import { policyLosses, type TrainedPart } from '../../../learning/algorithms/algorithms.ts'
 import { importAlgorithm } from '../algorithm-module.ts'
 import type { UpdateBatch } from '../batch.ts'
 import { type LossChoice, type ObjectiveSettings, type Trainer, TrainerFault } from '../trainer.ts'
@@ -19,7 +19,7 @@ export interface Losses {
   readonly areInGraph: boolean
   readonly readReference: boolean
   /** Whether one of their algorithms rejects an optimizer step; absent where none ever does. */
-  readonly reject?: (step: StepFigures) => boolean
+  readonly reject?: (step: StepFigures) => Rejection
 }
 
 /** @throws TrainerFault `bad_batch`, ExternalFault */
@@ -37,14 +37,18 @@ export async function lossesOf(
   const rejecting = listed.flatMap(({ rejects }) => rejects ?? [])
   return {
     of: (source) => listed[batch.losses?.[source] ?? 0]!.loss,
-    areInGraph: listed.every(({ loss }) => loss === policyLosses.clipped),
+    areInGraph: listed.every(({ loss }) => loss === policyLosses.clipped.loss),
     readReference: listed.some(({ loss }) => loss.readsReference === true),
-    ...(rejecting.length === 0 ? {} : { reject: (step) => rejecting.some((rejects) => rejects(step)) }),
+    ...(rejecting.length === 0 ? {} : { reject: (step) => strictest(rejecting.map((each) => each(step))) }),
   }
 }
 
-async function loaded(choice: LossChoice): Promise<Pick<Algorithm, 'loss' | 'rejects'>> {
-  return typeof choice === 'string' ? { loss: policyLosses[choice] } : await importAlgorithm(choice.module)
+function strictest(rejections: readonly Rejection[]): Rejection {
+  return rejections.find((each) => each === 'rest') ?? rejections.includes(true)
+}
+
+async function loaded(choice: LossChoice): Promise<TrainedPart> {
+  return typeof choice === 'string' ? policyLosses[choice] : await importAlgorithm(choice.module)
 }
 
 /**
@@ -58,9 +62,12 @@ export async function checkOffer(
   if (trainer.losses !== undefined) refuseUnoffered(losses, await trainer.losses())
 }
 
-/** Whether a trainer has to say that it can do them: a custom one, or several in one batch. */
+/** The losses that each trainer does, one in a batch. */
+const required: readonly LossChoice[] = ['clipped', 'cispo', 'gspo']
+
+/** Whether a trainer has to say that it can do them: another one, or several in one batch. */
 function needOffer(losses: readonly LossChoice[]): boolean {
-  return losses.length > 1 || losses.some((loss) => typeof loss !== 'string')
+  return losses.length > 1 || losses.some((loss) => !required.includes(loss))
 }
 
 /** @param offered names that the trainer gives @throws TrainerFault `unsupported` for a loss that it has to offer and does not */
@@ -70,7 +77,7 @@ export function refuseUnoffered(losses: readonly LossChoice[], offered: readonly
     if (!offered.includes(name))
       throw new TrainerFault(
         'unsupported',
-        `the trainer's program does not offer the loss "${name}"${typeof loss === 'string' ? ' beside others in one batch' : ` of ${loss.module}`}: it lists ${offered.join(', ') || 'none'} as \`losses\` in its answer to \`hello\`; have it list the name, or train with policy.trainer: embedded`,
+        `the trainer's program does not offer the loss "${name}"${typeof loss !== 'string' ? ` of ${loss.module}` : losses.length > 1 ? ' beside others in one batch' : ''}: it lists ${offered.join(', ') || 'none'} as \`losses\` in its answer to \`hello\`; have it list the name, or train with policy.trainer: embedded`,
       )
   }
 }

@@ -98,7 +98,7 @@ export class TrainingPolicy {
   /**
    * One step of AdamW with the gradient summed up, its global norm clipped.
    * @param normLimit norm before clipping above which the step is refused
-   * @param isRejected by the norm, whether the step is left out: it changes nothing then
+   * @param isRejected by the norm, and that of the output matrix (`StepFigures`), whether the step is left out: it changes nothing then
    * @returns the norm before clipping
    * @throws TrainerFault `not_finite`, `exploded`
    */
@@ -107,7 +107,7 @@ export class TrainingPolicy {
     settings: OptimizerSettings,
     learningRate: number,
     normLimit: number = Number.POSITIVE_INFINITY,
-    isRejected: (norm: number) => boolean = () => false,
+    isRejected: (norm: number, headNorm: number) => boolean = () => false,
   ): Promise<number> {
     const { gradients } = this.#adapter ?? this.gradient
     const norm = normOf(this.#adapter?.collect(this.gradient.gradients) ?? this.gradient.squares)
@@ -121,7 +121,7 @@ export class TrainingPolicy {
         'exploded',
         `the gradient's norm is ${norm} after ${this.#steps} steps, and ${normLimit} is allowed: lower the learning rate, or look at the batch`,
       )
-    if (isRejected(norm)) return norm
+    if (isRejected(norm, this.#adapter ? norm : this.#headNorm())) return norm
     this.#steps += 1
     this.#momentSteps += 1
     const scale = norm > settings.gradientClip ? settings.gradientClip / norm : 1
@@ -135,6 +135,13 @@ export class TrainingPolicy {
     await graphs.step(weights, { settings, learningRate, step: this.#momentSteps, scale })
     this.#adapter?.merge()
     return norm
+  }
+
+  #headNorm(): number {
+    const specs = weightSpecs(this.architecture)
+    const head = specs.findIndex(({ name }) => name === 'lm_head.weight')
+    // Tied, the head is the embeddings, which stand first.
+    return Math.sqrt(this.gradient.squares[Math.max(0, head)] ?? Number.NaN)
   }
 
   /** @throws TrainerFault `not_finite` naming a weight that is no number */

@@ -70,6 +70,7 @@ export async function runUpdate(
   const [firstPass = []] = passes
   const isPolicy = objective.kind === 'policy'
   const steps: Step[] = []
+  let earlierNorms: readonly number[] = []
   const count = passes.reduce((sum, pass) => sum + pass.length, 0)
   for (const [before, minibatch] of passes.flat().entries()) {
     let drift = 0
@@ -86,16 +87,31 @@ export async function runUpdate(
     if (before === 0 && isPolicy && objective.decoupled === undefined)
       for (const other of firstPass.slice(1)) await measureStart(graphs, policy, other, request, atStart)
     const figures = { ...means, drift: drift / Math.max(1, means.actionTokens) }
-    const ends = endsAt(division, figures.drift)
-    let rejected = ends ? count - before : 0
+    const rest = count - before
+    let rejected = endsAt(division, figures.drift) ? rest : 0
     const { learningRate } = optimizer
-    const gradientNorm = await policy.step(graphs, optimizer, learningRate, request.gradientLimit, (norm) => {
-      if (!ends && losses?.reject?.({ ...figures, gradientNorm: norm })) rejected = 1
-      return rejected > 0
-    })
+    const gradientNorm = await policy.step(
+      graphs,
+      optimizer,
+      learningRate,
+      request.gradientLimit,
+      (norm, headNorm) => {
+        const step = {
+          ...figures,
+          gradientNorm: norm,
+          headNorm,
+          earlierNorms,
+          pass: Math.floor(before / firstPass.length),
+        }
+        const rejection = rejected === 0 && losses?.reject?.(step)
+        if (rejection) rejected = rejection === 'rest' ? rest : 1
+        earlierNorms = [...earlierNorms, headNorm]
+        return rejected > 0
+      },
+    )
     const mayReject = losses?.reject !== undefined || division.targetKl !== undefined
     steps.push({ ...figures, gradientNorm, ...(mayReject ? { rejected } : {}) })
-    if (ends) break
+    if (rejected === rest) break
   }
   policy.checkWeights()
   const statistics: Step & Pick<Statistics, 'origins'> = {

@@ -8,6 +8,7 @@ Invariants
 """
 
 import math
+import statistics
 from dataclasses import dataclass, fields
 
 import torch
@@ -136,7 +137,16 @@ def _gspo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Ten
     return torch.where(free >= bounded, free, bounded), free < bounded
 
 
-LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo}
+# Those of dgg are the clipped ones; `surges` ends its updates.
+LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped}
+
+
+def surges(number: int, norm: float, earlier: list[float]) -> bool:
+    """Whether a pass after the first finds the squared norm more than a deviation above the mean of two or more before it (arXiv 2605.19425)."""
+    if number == 0 or len(earlier) < 2:
+        return False
+    energies = [each**2 for each in earlier]
+    return norm**2 > statistics.fmean(energies) + statistics.pstdev(energies)
 
 
 def ratio_sums(log_ratios: torch.Tensor) -> dict:

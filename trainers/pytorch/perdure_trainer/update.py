@@ -19,7 +19,7 @@ from .batch import Batch, MicroBatch, divided, micro_batches, read_batch
 from .checkpoint import ModelOptions, TrainedPolicy, finished_statistics, manifest_text, publish, read_model, read_policy, trained_parameters
 from .decoder import Policy
 from .faults import TrainerFault
-from .objective import Objective, Tokens, bounded_k3, ratio_sums, token_losses
+from .objective import Objective, Tokens, bounded_k3, ratio_sums, surges, token_losses
 from .ranks import Ranks
 
 Progress = Callable[[int, int], None]
@@ -60,19 +60,25 @@ class Updates:
         target = division.get("targetKl")
         passes = divided(batch, division["minibatches"], division["passes"], division["seed"])
         parts = [part for each in passes for part in each]
-        steps = []
+        gated = "dgg" in objective.losses
+        steps, heads = [], []
         for number, part in enumerate(parts):
             def report(done: int, total: int, number: int = number) -> None:
                 on_progress(number * total + done, len(parts) * total)
 
             means = self._gradient(policy.model, reference, part, objective, request["microBatchTokens"], report)
+            norm, head = self._norms(policy)
+            check_norm(norm, request.get("gradientLimit"))
+            steps.append({**means, "gradientNorm": norm})
             ends = target is not None and means["drift"] > 1.5 * target
-            steps.append({**means, "gradientNorm": self._step(policy, request, not ends)})
+            ends = ends or (gated and surges(number // len(passes[0]), head, heads))
+            heads.append(head)
             if ends:
                 break
+            self._step(policy, request, norm)
         self._check_weights(policy)
         statistics = _statistics_of(steps, passes[0], batch)
-        if target is not None:
+        if target is not None or gated:
             statistics["rejected"] = len(parts) - len(steps) + int(ends)
         publish(policy, folder, version, statistics, self._ranks)
         self._trained = _Remembered(manifest_text(folder) or "", policy)
@@ -193,24 +199,31 @@ class Updates:
             "origins": [{"version": version, "stale": stale, **ratio_sums(ratios)} for (version, stale), ratios in merged.items()],
         }
 
-    def _step(self, policy: TrainedPolicy, request: dict, is_taken: bool) -> float:
-        """Takes a step of the optimizer, or leaves it out. Returns the norm of the gradient."""
-        shards = {}
-        for name, parameter in trained_parameters(policy.model).items():
-            gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-            shards[name] = (parameter.to_local(), gradient.to_local(), parameter.dim() > 1)
-        norm = gradient_norm([gradient for _, gradient, _ in shards.values()], self._ranks.summed)
-        check_norm(norm, request.get("gradientLimit"))
-        if is_taken:
-            adamw_step(shards, policy.moments, request["optimizer"], norm)
-            policy.step += 1
-        return norm
+    def _norms(self, policy: TrainedPolicy) -> tuple[float, float]:
+        """The norm of the gradient, and that of the output matrix, which is the embeddings where they are tied; with an adapter both are its own."""
+        gradients = {name: gradient for name, (_, gradient, _) in _shards(policy).items()}
+        norm = gradient_norm(list(gradients.values()), self._ranks.summed)
+        head = gradients.get("lm_head.weight", gradients.get("model.embed_tokens.weight"))
+        return norm, norm if head is None else gradient_norm([head], self._ranks.summed)
+
+    def _step(self, policy: TrainedPolicy, request: dict, norm: float) -> None:
+        adamw_step(_shards(policy), policy.moments, request["optimizer"], norm)
+        policy.step += 1
 
     def _check_weights(self, policy: TrainedPolicy) -> None:
         broken = [name for name, parameter in policy.model.named_parameters() if not bool(parameter.to_local().isfinite().all())]
         for names in self._ranks.gathered(broken):
             if names:
                 raise TrainerFault("not_finite", f"{names[0]} is not finite after {policy.step} steps: lower the learning rate")
+
+
+def _shards(policy: TrainedPolicy) -> dict[str, tuple[torch.Tensor, torch.Tensor, bool]]:
+    """This rank's part of each trained weight, its gradient, and whether it is a matrix."""
+    shards = {}
+    for name, parameter in trained_parameters(policy.model).items():
+        gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        shards[name] = (parameter.to_local(), gradient.to_local(), parameter.dim() > 1)
+    return shards
 
 
 def _check_window(batch: Batch, policy: TrainedPolicy) -> None:

@@ -5,9 +5,9 @@
  * form. Advantages are those of GRPO; all episodes count alike.
  * Source: arXiv 2507.18071, section 4.3.
  */
-import { clip } from '../loss/objective.ts'
-import type { Algorithm } from './algorithm.ts'
-import { grpo } from './grpo.ts'
+import { clip } from '../../loss/objective.ts'
+import type { Algorithm } from '../algorithm.ts'
+import { grpo } from '../grpo.ts'
 
 export const gspo: Algorithm = {
   ...grpo,

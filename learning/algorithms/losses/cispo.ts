@@ -6,9 +6,9 @@
  * Invariants
  * - [CISPO-1] A token beyond the clip keeps its gradient, with the clipped weight.
  */
-import { clip } from '../loss/objective.ts'
-import type { Algorithm } from './algorithm.ts'
-import { grpo } from './grpo.ts'
+import { clip } from '../../loss/objective.ts'
+import type { Algorithm } from '../algorithm.ts'
+import { grpo } from '../grpo.ts'
 
 export const cispo: Algorithm = {
   ...grpo,
