@@ -5,7 +5,7 @@
  * - A loss that comes with Perdure is asked for by its name, also where an algorithm of a module has it that takes every step: any
  *   trainer knows it.
  */
-import { chosenLosses, isPolicyLoss, lossName } from '../../learning/algorithms/algorithms.ts'
+import { chosenLosses, isPolicyLoss, lossName, policyLosses } from '../../learning/algorithms/algorithms.ts'
 import { importAlgorithm } from '../../policy/trainer/algorithm-module.ts'
 import type { LossChoice } from '../../policy/trainer/trainer.ts'
 
@@ -24,7 +24,9 @@ export async function lossChoices(
 
 /** Whether one of them reads the reference policy whatever its divergence counts. @throws ExternalFault */
 export async function readReference(choices: readonly LossChoice[]): Promise<boolean> {
-  for (const choice of choices)
-    if (typeof choice !== 'string' && (await importAlgorithm(choice.module)).loss.readsReference) return true
+  for (const choice of choices) {
+    const { loss } = typeof choice === 'string' ? policyLosses[choice] : await importAlgorithm(choice.module)
+    if (loss.readsReference === true) return true
+  }
   return false
 }

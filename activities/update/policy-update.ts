@@ -201,8 +201,9 @@ async function train(
   }
 }
 
-/** The warm-started policy: the base of adapters, which version 0 equals. */
-function referenceDir({ policy }: RunConfig, directory: OpenRun['directory']): string {
+/** The teacher, or the warm-started policy: the base of adapters, which version 0 equals. */
+function referenceDir({ policy, learning }: RunConfig, directory: OpenRun['directory']): string {
+  if (learning.teacher !== undefined) return learning.teacher
   return policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
 }
 

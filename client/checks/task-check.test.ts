@@ -3,10 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { freshArchitecture } from '../../activities/warm-start/first-checkpoint.ts'
 import { ConfigFault } from '../../config/files/fault.ts'
 import { resolveConfig } from '../../config/files/loader.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
 import { defineEnvironment } from '../../envs/external/define.ts'
+import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
+import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
+import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
+import { initializeCheckpoint } from '../../policy/trainer/initial-checkpoint.ts'
 import { writePublishedModel } from '../../test/peers/published-model.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { checkRun, checkTasks } from './task-check.ts'
@@ -120,4 +125,34 @@ it('a suite is measured by a metric that its task declares, and the configuratio
     '`evaluation.suites.0.measure.of` is "points": expected success, reward, turns, tokens, or a metric that echo declares: score',
   )
   await expect(checkTasks(measuredBy('played', 'score'), { home, own })).rejects.toThrow('it declares none')
+})
+
+it('a teacher is a checkpoint of a run with the tokenizer that the policy starts with, and distillation needs one', async () => {
+  const taught = resolveConfig({
+    tasks: [{ task: 'played' }],
+    learning: { algorithm: 'distillation' },
+    policy: { contextLength: 64 },
+    warmStart: { demonstrations: 0 },
+    evaluation: { suites: [] },
+  })
+  const [start, other] = await Promise.all(
+    ['start', 'other'].map(async (name) => {
+      const addedTokens = compactAddedTokens([])
+      const tokenizer = trainTokenizer([`${name} ${name}`], { vocabularySize: 300, addedTokens })
+      const architecture = freshArchitecture(taught.policy, Tokenizer.parse(tokenizer).vocabularySize)
+      const dir = join(home, name)
+      await initializeCheckpoint(dir, { architecture, tokenizer, chat: 'compact', seed: 1, copies: false })
+      return dir
+    }),
+  )
+  const check = (teacher?: string, from?: string) =>
+    checkRun(
+      { ...taught, learning: { ...taught.learning, teacher }, policy: { ...taught.policy, from } },
+      { home, own: [definition, played] },
+    )
+  await check(start, start)
+  await expect(check(undefined, start)).rejects.toThrow('which `distillation` learns from')
+  await expect(check(start)).rejects.toThrow('none without `policy.from`')
+  await expect(check(other, start)).rejects.toThrow('a checkpoint with the tokenizer of policy.from')
+  await expect(check(join(home, 'nowhere'), start)).rejects.toThrow('the folder of a checkpoint of a run')
 })

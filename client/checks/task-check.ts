@@ -17,9 +17,12 @@ import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../e
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { loadEnvironment } from '../../envs/external/loading.ts'
 import { environments } from '../../envs/registry.ts'
+import { distillation } from '../../learning/algorithms/losses/distillation.ts'
 import { type DeclaredMetrics, measureNames, measureOf } from '../../learning/evaluation/measure.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
+import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import { outlinePretrained } from '../../policy/checkpoints/pretrained.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { partialRewardNotices } from './partial-rewards.ts'
@@ -100,6 +103,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
  */
 export async function checkRun(config: RunConfig, surroundings: TaskSurroundings): Promise<CheckedTasks> {
   await checkModel(config)
+  await checkTeacher(config)
   const checked = await checkTasks(config, surroundings)
   await checkMeans(checked.config)
   const notices = [...checked.notices]
@@ -123,6 +127,44 @@ async function checkModel({ policy: { from, contextLength } }: RunConfig): Promi
     if (!(cause instanceof CheckpointFault)) throw cause
     throw badValue('policy.from', from, `the folder of a checkpoint: ${cause.message}`, cause)
   }
+}
+
+/** Whether the run has the teacher that it needs, and both name tokens alike. */
+async function checkTeacher({ learning: { algorithm, teacher }, tasks, policy }: RunConfig): Promise<void> {
+  const isTaught = [algorithm, ...tasks.map(({ objective }) => objective)].includes(distillation.name)
+  if (teacher === undefined) {
+    if (isTaught)
+      throw badValue(
+        'learning.teacher',
+        'missing',
+        'the folder of a checkpoint, which `distillation` learns from',
+      )
+    return
+  }
+  if (policy.from === undefined)
+    throw badValue(
+      'learning.teacher',
+      teacher,
+      'none without `policy.from`: a new policy has a tokenizer of its own',
+    )
+  try {
+    await verifyCheckpoint(teacher)
+    const [own, other] = [await outlinePretrained(policy.from), await outlinePretrained(teacher)]
+    if (own.tokenizer === other.tokenizer) return
+  } catch (cause) {
+    if (!(cause instanceof CheckpointFault)) throw cause
+    throw badValue(
+      'learning.teacher',
+      teacher,
+      `the folder of a checkpoint of a run: ${cause.message}`,
+      cause,
+    )
+  }
+  throw badValue(
+    'learning.teacher',
+    teacher,
+    `a checkpoint with the tokenizer of policy.from (${policy.from})`,
+  )
 }
 
 /** The configuration with a warm start that can be: demonstrations come from tasks that have an expert. */

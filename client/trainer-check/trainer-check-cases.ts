@@ -77,6 +77,7 @@ export const checkedCases: readonly CheckedCase[] = [
       batchFile: join(request.toCheckpointDir, '..', 'turns-batch'),
     }),
   },
+  { name: 'distillation', changes: changing({ loss: 'distillation', klCoefficient: 0 }) },
   { name: 'entropy bonus', changes: changing({ entropyCoefficient: 0.02 }) },
   {
     name: 'no reference',

@@ -11,7 +11,7 @@ const config = configSchema.parse({
   ],
   policy: { from: '/old/home/runs/first/checkpoints/3' },
   trackers: { tensorboard: '/old/home/curves', mlflow: '/data/mlruns' },
-  learning: { algorithm: '/old/home/algorithm.ts' },
+  learning: { algorithm: '/old/home/algorithm.ts', teacher: '/old/home/runs/first/checkpoints/9' },
 })
 
 it('what lies in the home moves with it, and what lies elsewhere stays', () => {
@@ -24,7 +24,10 @@ it('what lies in the home moves with it, and what lies elsewhere stays', () => {
   expect(moved.policy.from).toBe('/new/runs/first/checkpoints/3')
   expect(moved.trackers).toEqual({ tensorboard: '/new/curves', mlflow: '/data/mlruns' })
   expect(moved.tasks[2]?.objective).toBe('/new/own.ts')
-  expect(moved.learning.algorithm).toBe('/new/algorithm.ts')
+  expect(moved.learning).toMatchObject({
+    algorithm: '/new/algorithm.ts',
+    teacher: '/new/runs/first/checkpoints/9',
+  })
 })
 
 it('in the same home it is as it was', () => {

@@ -37,7 +37,11 @@ function mapPaths(config: RunConfig, change: (path: string) => string): RunConfi
       ...(task.from === undefined ? {} : { from: change(task.from) }),
       ...(task.objective === undefined ? {} : { objective: change(task.objective) }),
     })),
-    learning: { ...learning, algorithm: change(learning.algorithm) },
+    learning: {
+      ...learning,
+      algorithm: change(learning.algorithm),
+      ...(learning.teacher === undefined ? {} : { teacher: change(learning.teacher) }),
+    },
     policy: {
       ...policy,
       engine: change(policy.engine),

@@ -31,10 +31,11 @@ test("a path of a file starts at the file's folder, one of --set at the working 
   expect(trackers).toEqual({ wandb: join(folder, 'curves'), mlflow: 'http://127.0.0.1:5000' })
   expect(tasks[0]).toMatchObject({ from: join(folder, 'guess'), data: resolve(folder, '../data') })
   expect(policy.from).toBe(join(folder, 'model'))
-  const set = ['tasks.0.from=./mine', 'policy.from=model']
+  const set = ['tasks.0.from=./mine', 'policy.from=model', 'learning.teacher=teacher']
   const steered = loadConfig({ file, set })
   expect(steered.tasks[0]).toMatchObject({ from: resolve('mine'), data: resolve(folder, '../data') })
   expect(steered.policy.from).toBe(resolve('model'))
+  expect(steered.learning.teacher).toBe(resolve('teacher'))
 })
 
 test('an absolute path stays as it is, so that a resolved configuration resolves to itself', () => {

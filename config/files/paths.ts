@@ -81,10 +81,11 @@ export function withAbsolutePaths(
     ),
   }
   const trackers = mapTrackers(config.trackers, (folder, name) => pathAt(folder, ['trackers', name]))
-  const { algorithm } = config.learning
+  const { algorithm, teacher } = config.learning
   const learning = {
     ...config.learning,
     algorithm: partAt(algorithm, ['learning', 'algorithm'], algorithmNames),
+    ...(teacher === undefined ? {} : { teacher: pathAt(teacher, ['learning', 'teacher']) }),
   }
   return { config: { ...config, tasks, learning, policy, trackers }, missing }
 }

@@ -85,7 +85,12 @@ export const learningSchema = z.strictObject({
   algorithm: text
     .default('grpo')
     .describe(
-      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, or `imitation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, `imitation`, or `distillation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
+    ),
+  teacher: text
+    .optional()
+    .describe(
+      'Folder of a checkpoint of a run with the tokenizer of `policy.from`, in the place of the warm-started policy as the reference; `distillation` learns from it.',
     ),
   negativeWeight: probability
     .default(1)

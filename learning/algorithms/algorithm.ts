@@ -24,6 +24,8 @@ export interface Algorithm {
   ) => readonly (readonly EpisodeAdvantage[])[]
   /** Whether turns have advantages of their own, so that a group of equal rewards may teach something; absent: they have none. */
   readonly comparesTurns?: boolean
+  /** Whether each group teaches something, whatever its rewards; absent: only one with a preference. */
+  readonly ignoresRewards?: boolean
   /** Whether it reads groups of earlier updates beside those of this one; absent: it does not. */
   readonly readsEarlier?: boolean
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */

@@ -7,7 +7,7 @@ import { grpo } from './grpo.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
 
-const { imitation: _, ...comparing } = algorithms
+const { imitation: _, distillation: __, ...comparing } = algorithms
 const all = Object.values(comparing)
 const reward = fc.double({ min: -10, max: 10, noNaN: true, noDefaultInfinity: true })
 const rewards = fc.array(reward, { minLength: 2, maxLength: 16 })

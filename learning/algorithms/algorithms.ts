@@ -12,6 +12,7 @@ import { grpo } from './grpo.ts'
 import { imitatesAlone, imitation } from './imitation.ts'
 import { cispo } from './losses/cispo.ts'
 import { dgg } from './losses/dgg.ts'
+import { distillation } from './losses/distillation.ts'
 import { gspo } from './losses/gspo.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
@@ -24,7 +25,7 @@ import { hgpo } from './turns/hgpo.ts'
 export const algorithms = {
   ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, dgg },
   ...{ hgpo, graph_gpo: graphGpo, gagpo, critic },
-  imitation,
+  ...{ distillation, imitation },
 }
 export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
@@ -33,7 +34,7 @@ export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects'>
 
 /** An algorithm with each of these losses, by the name in the contract of trainers. */
-export const policyLosses = { clipped: grpo, cispo, gspo, dgg } satisfies Readonly<
+export const policyLosses = { clipped: grpo, cispo, gspo, dgg, distillation } satisfies Readonly<
   Record<string, TrainedPart>
 >
 export type PolicyLoss = keyof typeof policyLosses

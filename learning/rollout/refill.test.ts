@@ -51,6 +51,7 @@ describe('refill', () => {
       ].map((rewards) => teaches(rewards, best, { atLeast: 1 })),
     ).toEqual([true, false])
     expect(teaches([0, 0], { ...rules, taskNormalization: 'per_task_published' }, { atLeast: 1 })).toBe(true)
+    expect(teaches([0, 0], { ...rules, algorithm: 'distillation' }, { atLeast: 1 })).toBe(true)
   })
 
   // [REFILL-3]

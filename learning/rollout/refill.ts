@@ -43,7 +43,7 @@ export function groupTeaches(group: BatchGroup, rules: LessonRules): boolean {
 
 /**
  * Whether a group teaches something by its rewards: they differ, or, where nothing but imitation is learnt, one of its episodes is
- * imitated. In the published arithmetic of task normalization every group teaches something.
+ * imitated. In the published arithmetic of task normalization, and where rewards are not read, every group teaches something.
  * @param rewards [group]
  */
 export function teaches(
@@ -53,7 +53,9 @@ export function teaches(
 ): boolean {
   if (imitatesAlone(rules))
     return imitationShares(rewards, { ...of, by: rules.imitation.by }).some((share) => share > 0)
-  return rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
+  const { algorithm } = rules
+  const ignoresRewards = isAlgorithmName(algorithm) && algorithms[algorithm].ignoresRewards === true
+  return ignoresRewards || rules.taskNormalization === 'per_task_published' || hasPreference(rewards)
 }
 
 /** The settings that bound the skipped groups. */

@@ -7,6 +7,7 @@
  * - An update goes the way that a run's goes: configuration, played groups, batch file, trainer, checkpoint.
  */
 import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { updatePolicy } from '../../activities/update/policy-update.ts'
 import { learningSchema } from '../../config/schema/learning-schema.ts'
 import { type ConfigInput, configSchema, type RunConfig } from '../../config/schema/schema.ts'
@@ -121,6 +122,8 @@ export interface Ground {
   readonly home: string
   readonly start: PlainWeights
   readonly reference: PlainWeights
+  /** In the place of the reference where a policy is distilled. */
+  readonly teacher: PlainWeights
   readonly episodes: readonly PlainEpisode[]
 }
 
@@ -138,13 +141,13 @@ const architecture: Architecture = {
   max_position_embeddings: 64,
 }
 
-/** Publishes versions 0 and 1 of a policy, and draws what version 1 has played. */
+/** Publishes versions 0 and 1 of a policy, and 2 as a teacher, and draws what version 1 has played. */
 export async function preparedIn(home: string): Promise<Ground> {
   const directory = homeAt(home).run(run)
   await mkdir(directory.checkpointsDir, { recursive: true })
   await mkdir(directory.batchesDir, { recursive: true })
-  const [reference, start] = await Promise.all(
-    [0, 1].map(async (version) => {
+  const [reference, start, teacher] = await Promise.all(
+    [0, 1, 2].map(async (version) => {
       const next = uniforms(40 + version)
       const weights = new Map(
         weightSpecs(architecture).map(({ name, shape: dims }) => [
@@ -155,7 +158,7 @@ export async function preparedIn(home: string): Promise<Ground> {
           }),
         ]),
       )
-      await publishCheckpoint(directory.checkpointDir(version), {
+      await publishCheckpoint(version === 2 ? teacherIn(home) : directory.checkpointDir(version), {
         architecture,
         weights,
         tokenizer: '{}\n',
@@ -164,8 +167,13 @@ export async function preparedIn(home: string): Promise<Ground> {
       return new Map([...weights].map(([name, weight]) => [name, Float64Array.from(weight)]))
     }),
   )
-  if (start === undefined || reference === undefined) throw new RangeError('two versions are published')
-  return { home, start, reference, episodes: playedBy(start) }
+  if (start === undefined || reference === undefined || teacher === undefined)
+    throw new RangeError('three versions are published')
+  return { home, start, reference, teacher, episodes: playedBy(start) }
+}
+
+function teacherIn(home: string): string {
+  return join(home, 'teacher')
 }
 
 /** Two groups of three episodes, each with a won one; how far their tokens are from the policy differs by episode and token. */
@@ -193,11 +201,16 @@ function playedBy(start: PlainWeights): PlainEpisode[] {
 /** How far the gradient of a trainer is from the plain one, relative to that. */
 export async function gradientError(
   { config }: Combination,
-  { home, start, reference, episodes }: Ground,
+  { home, start, episodes, ...ground }: Ground,
   trainer: Trainer,
 ): Promise<number> {
   const directory = homeAt(home).run(run)
   const { store, groups } = storeOf(episodes)
+  const isTaught = config.learning.algorithm === 'distillation'
+  const reference = isTaught ? ground.teacher : ground.reference
+  const ofTeacher = isTaught
+    ? { ...config, learning: { ...config.learning, teacher: teacherIn(home) } }
+    : config
   const refuse = () => Promise.reject(new RangeError('no environment is needed'))
   try {
     await updatePolicy(
@@ -211,7 +224,7 @@ export async function gradientError(
         taskWeights: config.tasks.map(({ weight }) => weight),
         waitedSeconds: 0,
       },
-      { run, config, directory, task: refuse, demonstrationTask: refuse },
+      { run, config: ofTeacher, directory, task: refuse, demonstrationTask: refuse },
       { store, trainerOf: () => trainer, onProgress: () => undefined, log: () => undefined },
     )
     const { optimizer } = await readCheckpoint(directory.checkpointDir(2), { optimizer: true })

@@ -69,6 +69,7 @@ interface Learnt {
   /** Log-probabilities under the policy that ratios refer to, and under the one that sampled. */
   readonly base: number
   readonly behaviour: number
+  readonly reference: number
   readonly advantage: number
 }
 
@@ -97,6 +98,14 @@ const formulas: Readonly<Partial<Record<PlainRules['algorithm'], Formula>>> = {
       return surrogate(tape, tape.scaled(own, Math.exp(mean)), advantage, rules)
     })
   },
+  // The reverse divergence from the reference, arXiv 2306.13649: its gradient weighs that of logp by log π − log π_reference.
+  distillation: (tape, episode, rules) =>
+    episode.map(({ logprob, base, reference }) => {
+      const gained = reference - logprob.value[0]!
+      const loss = surrogate(tape, tape.exp(shifted(tape, logprob, -base)), gained, rules)
+      const most = -rules.dualClip * gained
+      return gained < 0 && loss.value[0]! > most ? tape.vector(Float64Array.of(most)) : loss
+    }),
   // It has no policy loss.
   imitation: (tape, episode) => episode.map(() => tape.vector(new Float64Array(1))),
   // −A · tanh(log π/π_base + log π/π_behaviour), by a module that knows both policies.
@@ -187,10 +196,12 @@ export function plainUpdate(
         const [behaviour, atStart] = [episode.behaviour[place]!, logprobsAtStart[index]![place]!]
         const { logprob } = found[place - 1]!
         const advantage = advantages[index]!.get(place)!
-        if (rules.proximal === 'behaviour') return { logprob, base: behaviour, behaviour, advantage }
+        const reference = logprobsOfReference[index]![place]!
+        if (rules.proximal === 'behaviour')
+          return { logprob, base: behaviour, behaviour, reference, advantage }
         // Decoupled PPO, arXiv 2110.00641, its importance weight truncated.
         const weight = Math.min(Math.exp(atStart - behaviour), rules.importanceLimit)
-        return { logprob, base: atStart, behaviour, advantage: weight * advantage }
+        return { logprob, base: atStart, behaviour, reference, advantage: weight * advantage }
       })
       const losses = lossesOf(tape, tokens, rules)
       return places.map((place, at) => {

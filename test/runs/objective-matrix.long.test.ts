@@ -56,14 +56,27 @@ test.each(combinations(custom))(
   },
 )
 
+/** A version of the first run, which others start from or learn from. */
+function checkpointOf(version: number): string {
+  return homeAt(home)
+    .run(runId(algorithmNames[0] ?? ''))
+    .checkpointDir(version)
+}
+
 test.each(algorithmNames)(
   '%s learns from five tasks, turn by turn where it compares turns',
   async (algorithm) => {
     const run = runId(algorithm)
     const config = tinyConfig({
       rollout: { groupSize: 3, groupsPerUpdate: tasks.length, maxStaleness: 0, maxTokensPerTurn: 512 },
-      learning: { algorithm, lossAggregation: algorithm === 'gspo' ? 'episode' : 'token' },
-      policy: { contextLength: 8192, vocabularySize: 768 },
+      learning: {
+        ...{ algorithm, lossAggregation: algorithm === 'gspo' ? 'episode' : 'token' },
+        ...(algorithm === 'distillation' ? { teacher: checkpointOf(2) } : {}),
+      },
+      policy: {
+        ...{ contextLength: 8192, vocabularySize: 768 },
+        ...(algorithm === 'distillation' ? { from: checkpointOf(0) } : {}),
+      },
       training: { updates: 2 },
       crossPolicy: { poolSize: 0 },
     })

@@ -9,7 +9,7 @@ Invariants
 
 import math
 import statistics
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 
@@ -137,8 +137,13 @@ def _gspo(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Ten
     return torch.where(free >= bounded, free, bounded), free < bounded
 
 
+def _distillation(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
+    """The clipped loss, with how much likelier the reference finds a token as its advantage (arXiv 2306.13649)."""
+    return _clipped(replace(tokens, advantages=(tokens.reference - tokens.logprobs).detach()), objective)
+
+
 # Those of dgg are the clipped ones; `surges` ends its updates.
-LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped}
+LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped, "distillation": _distillation}
 
 
 def surges(number: int, norm: float, earlier: list[float]) -> bool:

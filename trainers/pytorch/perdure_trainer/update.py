@@ -93,11 +93,11 @@ class Updates:
         return read_policy(folder, objective, self._ranks, self._options)
 
     def _reference_of(self, request: dict, objective: Objective, policy: TrainedPolicy) -> Policy | None:
-        if objective.kind == "supervised" or objective.kl_coefficient == 0:
+        if objective.kind == "supervised" or (objective.kl_coefficient == 0 and "distillation" not in objective.losses):
             return None
         folder = request.get("referenceCheckpointDir")
         if folder is None:
-            raise TrainerFault("bad_checkpoint", "klCoefficient is above 0, but no reference checkpoint is given")
+            raise TrainerFault("bad_checkpoint", "klCoefficient is above 0 or the loss is distillation, but no reference checkpoint is given")
         manifest = manifest_text(folder)
         if self._reference is None or self._reference.manifest != manifest:
             self._reference = None
