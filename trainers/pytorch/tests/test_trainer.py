@@ -98,7 +98,7 @@ class Losses(unittest.TestCase):
 
     def test_no_loss_needs_a_sampled_token(self) -> None:
         for loss in LOSSES:
-            losses, clipped = token_losses(_tokens([], [], []), Objective("policy", (loss,), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))
+            losses, clipped = token_losses(replace(_tokens([], [], []), reference=torch.zeros(0, dtype=torch.float64)), Objective("policy", (loss,), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0))
             self.assertEqual((len(losses), len(clipped)), (0, 0))
 
     def test_a_reference_far_below_keeps_its_pull(self) -> None:
