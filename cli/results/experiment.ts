@@ -99,11 +99,22 @@ function withOption(): Option {
 }
 
 interface ReportCall extends ReportOptions {
+  /** The files alone are wanted. */
+  readonly quiet?: boolean
   readonly out?: string
   readonly with?: readonly string[]
 }
 
-async function runExperiment(file: string, options: ExperimentOptions): Promise<void> {
+/** Runs an experiment to its end and writes its report. @returns false where it was interrupted, or a run failed */
+export async function writtenExperiment(
+  file: string,
+  options: Omit<ExperimentOptions, 'json'> & { readonly out: string; readonly quiet: true },
+): Promise<boolean> {
+  await runExperiment(file, options)
+  return process.exitCode === exitCodes.done
+}
+
+async function runExperiment(file: string, options: ExperimentOptions & ReportCall): Promise<void> {
   const terminal = openTerminal(options)
   const tasks = environments.map(({ name }) => name)
   const stated = await stateExperiment(file, { home: options.home, tasks, officialData: options.data })
@@ -194,7 +205,7 @@ function usualParallel({ arms, seeds }: ExperimentStatement): number {
 /** Reports an experiment. @param named its file, or its name */
 async function report(
   named: string,
-  { home: directory, out, with: files = [] }: ReportCall,
+  { home: directory, out, with: files = [], quiet = false }: ReportCall,
   terminal: Terminal,
 ): Promise<ExperimentReport> {
   const given = existsSync(named) ? loadExperiment(named).statement : undefined
@@ -211,6 +222,7 @@ async function report(
   const written = out === undefined ? [] : [...writeReport(found, out)]
   const card = out && (await writeCard(homeAt(directory), reported, { folder: out, perdure: buildName() }))
   if (card) written.push(card)
+  if (quiet) return reported
   terminal.report(out === undefined ? reported : { ...reported, files: written }, [
     ...reportLines(reported),
     ...(written.length === 0 ? [] : [`Written: ${written.join(', ')}`]),

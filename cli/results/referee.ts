@@ -1,5 +1,5 @@
 /**
- * `referee verify CARD`: the result card of an experiment, graded again from the actions in it.
+ * `referee`: methods compared on fixed panels; `referee verify CARD`: a result card graded again from the actions in it.
  *
  * Invariants
  * - A card of which anything differs is refused with what differs, and the command fails.
@@ -7,16 +7,18 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Argument, Command } from 'commander'
 import { gradeCard } from '../../client/referee/card-grading.ts'
+import { panelNames } from '../../client/referee/panel.ts'
 import { CardFault, type CardPanel, readCard } from '../../client/referee/result-card.ts'
 import { EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { environments } from '../../envs/registry.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { taskAt } from '../tasks/task-address.ts'
-import { type ReportOptions, reporting, shellPath } from '../terminal/options.ts'
+import { positiveInteger, type ReportOptions, reporting, setOption, shellPath } from '../terminal/options.ts'
 import { openTerminal, type Terminal } from '../terminal/terminal.ts'
+import { referee } from './referee-run.ts'
 
 interface VerifyFlags extends ReportOptions {
   readonly from?: string
@@ -25,9 +27,32 @@ interface VerifyFlags extends ReportOptions {
 
 /** `perdure referee verify CARD`. */
 export function refereeCommand(): Command {
-  return new Command('referee')
-    .summary('check the result cards of experiments')
-    .description('Checks result cards, which `experiment report` writes with --out.')
+  return reporting(
+    new Command('referee')
+      .summary('compare methods on fixed panels, and verify result cards')
+      .description(
+        'Runs each method on each panel, a row with a result card of its own, and compares them by the cards: against their own\n' +
+          'start, and against grpo at equal updates and at equal time. The same command continues it, and runs no row twice.',
+      )
+      .addArgument(
+        new Argument('[panels...]', 'panels to play, all by default')
+          .choices(panelNames)
+          .default(panelNames, 'all'),
+      )
+      .option('--methods <names...>', 'methods by name, or paths of algorithms of your own; all by default')
+      .option('--seeds <n>', 'seeds of each method', positiveInteger, 5)
+      .option('--out <dir>', 'folder of the cards', shellPath, 'referee')
+      .option('--parallel <n>', 'runs in progress at once; compare by time only with 1', positiveInteger, 1)
+      .addOption(setOption())
+      .option('--no-run', 'show the tables of the cards that are there'),
+    [
+      'referee offers --methods grpo self_imitation --seeds 3',
+      'referee offers --methods ./my-algorithm.ts',
+      'referee --no-run --json',
+      'referee verify referee/offers/offers-grpo.card.json',
+    ],
+  )
+    .action(referee)
     .addCommand(verifyCommand())
 }
 

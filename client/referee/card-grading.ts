@@ -8,14 +8,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Task } from '../../envs/contract/environment.ts'
-import { runId } from '../../identity/identity.ts'
-import { statedMeasure } from '../../learning/evaluation/measure.ts'
-import { isRewarded } from '../../learning/evaluation/outcome.ts'
-import { finalReward, isSuccess } from '../../learning/evaluation/reward.ts'
+import { finalReward } from '../../learning/evaluation/reward.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { claimsOf } from '../experiment/experiment-report.ts'
-import type { MeasuredFigure, MeasuredRun } from '../experiment/measured-runs.ts'
+import type { MeasuredFigure } from '../experiment/measured-runs.ts'
 import { sha256 } from './card-making.ts'
+import { type CardEpisode, cardFigure, episodesOf, type Replayed, rulesOf, runsOfCard } from './card-runs.ts'
 import {
   type CardEvaluation,
   CardFault,
@@ -48,7 +46,7 @@ export async function gradeCard(
     try {
       for (const run of card.runs)
         for (const evaluation of run.evaluations.filter(({ suite }) => suite === panel.suite)) {
-          graded.set(evaluation, await gradedFigure(task, { card, panel, run, evaluation }))
+          graded.set(evaluation, await gradedFigure(task, { card, run, evaluation }))
           episodes += evaluation.episodes.instances.length
           onProgress(episodes)
         }
@@ -72,68 +70,36 @@ function changed(what: string): CardFault {
 
 interface Graded {
   readonly card: ResultCard
-  readonly panel: CardPanel
   readonly run: CardRun
   readonly evaluation: CardEvaluation
 }
 
 /** Plays all episodes of an evaluation again. */
-async function gradedFigure(task: Task, graded: Graded): Promise<MeasuredFigure> {
-  const { card, panel, run, evaluation } = graded
-  const { episodes, suite, version } = evaluation
-  const rules = card.arms.find(({ arm }) => arm === run.arm)?.rewards[panel.task]
-  if (rules === undefined) throw changed(`arm ${run.arm} has no rules for the rewards of ${panel.task}`)
-  const measure = statedMeasure(card.statement.measure ?? 'success', evaluation.metric)
-  const found = new Map<string, number[]>()
-  const kinds = new Map<string, string>()
-  let successes = 0
-  for (const [at, place] of episodes.instances.entries()) {
-    const instance = panel.instances[place]
-    const outcome = episodes.outcomes[at]
+async function gradedFigure(task: Task, { card, run, evaluation }: Graded): Promise<MeasuredFigure> {
+  const { suite, version } = evaluation
+  const rules = rulesOf(card, run, suite)
+  const replayed: Replayed[] = []
+  for (const [at, episode] of episodesOf(card, evaluation).entries()) {
+    const { instance, outcome } = episode
     const subject = `${run.run} v${version} on ${suite}, episode ${at + 1} (instance ${instance})`
-    if (instance === undefined || outcome === undefined) throw changed(`${subject} is not of its panel`)
-    const words = (episodes.actions[at] ?? '').split(' ').filter((word) => word !== '')
-    const played = await playAgain(task, instance, words, card.actions)
+    const played = await playAgain(task, episode, card.actions)
     const ending = played.isDone ? (played.outcome ?? 'completed') : outcome
     if (ending !== outcome || (!played.isDone && outcome === 'completed'))
       throw changed(
         `${subject} ended as ${outcome}, and its actions played again ${played.isDone ? `end as ${ending}` : 'do not end it'}`,
       )
-    const reward = isRewarded(outcome) ? finalReward(outcome, played.paid, rules) : null
-    if (reward === null || reward !== episodes.rewards[at])
-      throw changed(`${subject} earned ${episodes.rewards[at]}, and its actions played again earn ${reward}`)
-    const success = isSuccess(reward, rules)
-    if (success) successes += 1
-    const [turns, actionTokens] = [words.length, episodes.tokens[at] ?? 0]
-    const value = measure.of({ success, reward, turns, actionTokens, metrics: played.metrics })
-    const key = `${panel.task} ${instance}`
-    if (typeof played.kind === 'string') kinds.set(key, played.kind)
-    if (value !== undefined) found.set(key, [...(found.get(key) ?? []), value])
+    const reward = finalReward(outcome, played.paid, rules)
+    if (reward !== episode.reward)
+      throw changed(`${subject} earned ${episode.reward}, and its actions played again earn ${reward}`)
+    replayed.push(played)
   }
-  const n = episodes.instances.length
-  const all = [...found.values()].flat()
-  const figure = { n, success: successes / n, value: mean(all) }
-  for (const [name, value] of Object.entries(figure) as [keyof typeof figure, number][])
-    if (!isNear(value, evaluation[name]))
+  const figure = cardFigure(card, run, evaluation, replayed)
+  for (const name of ['n', 'success', 'value'] as const)
+    if (!isNear(figure[name], evaluation[name]))
       throw changed(
-        `${run.run} v${version} on ${suite} has the ${name} ${evaluation[name]}, and its episodes give ${value}`,
+        `${run.run} v${version} on ${suite} has the ${name} ${evaluation[name]}, and its episodes give ${figure[name]}`,
       )
-  const shares = new Map([...found].map(([key, values]) => [key, mean(values)]))
-  const { planned, spent, metric } = evaluation
-  const beside = { ...(spent && { spent }), ...(metric && { metric }) }
-  return {
-    suite,
-    version,
-    ...figure,
-    planned,
-    ...beside,
-    shares: async () => shares,
-    kinds: async () => kinds,
-  }
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
+  return figure
 }
 
 /** Sums of the same numbers may be taken in another order. */
@@ -141,12 +107,12 @@ function isNear(one: number, other: number): boolean {
   return Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(other))
 }
 
-/** Pay and ending of an episode that is played again. @param words places of actions */
-async function playAgain(task: Task, instance: string, words: readonly string[], actions: readonly string[]) {
+/** Pay and ending of an episode that is played again. */
+async function playAgain(task: Task, { instance, words }: CardEpisode, actions: readonly string[]) {
   const environment = await task.create()
   try {
     const { info, metrics: begun = {} } = await environment.reset(instance)
-    const { kind } = info
+    const kind = typeof info.kind === 'string' ? { kind: info.kind } : {}
     let [metrics, paid] = [begun, 0]
     for (const word of words) {
       if (word === '-') continue
@@ -156,9 +122,9 @@ async function playAgain(task: Task, instance: string, words: readonly string[],
       const step = await environment.step(JSON.parse(text) as AssistantMessage)
       paid += step.reward
       metrics = step.metrics ?? metrics
-      if (step.done) return { paid, metrics, kind, isDone: true, outcome: step.outcome }
+      if (step.done) return { ...kind, paid, metrics, isDone: true, outcome: step.outcome }
     }
-    return { paid, metrics, kind, isDone: false, outcome: undefined }
+    return { ...kind, paid, metrics, isDone: false, outcome: undefined }
   } finally {
     await environment.close()
   }
@@ -169,11 +135,9 @@ async function checkClaims(
   card: ResultCard,
   graded: ReadonlyMap<CardEvaluation, MeasuredFigure>,
 ): Promise<void> {
-  const runs = card.runs.map(
-    ({ run, arm, seed, evaluations }): MeasuredRun => ({
-      ...{ run: runId(run), arm, seed, status: 'done', experts: [] },
-      figures: evaluations.flatMap((each) => graded.get(each) ?? []),
-    }),
+  const runs = runsOfCard(
+    card,
+    (run, evaluation) => graded.get(evaluation) ?? cardFigure(card, run, evaluation),
   )
   const suites = card.panels.map(({ suite, task }) => ({ name: suite, task }))
   const arms = card.arms.map(({ arm }) => ({ arm, config: { evaluation: { suites } } }))

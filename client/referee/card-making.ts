@@ -130,7 +130,7 @@ export function sha256(text: string): string {
 
 async function cardRun(
   store: Store,
-  { run, arm, seed, machine, curve }: ReportedRun,
+  { run, arm, seed, machine, cost, curve }: ReportedRun,
   places: { readonly instances: Instances; readonly actions: Places },
 ): Promise<CardRun> {
   const stored = await store.evaluations.list(run)
@@ -145,7 +145,7 @@ async function cardRun(
       episodes: await playedEpisodes(store, found, { instances: own, actions: places.actions }),
     })
   }
-  return { run, arm, seed, ...(machine === undefined ? {} : { machine }), evaluations }
+  return { run, arm, seed, ...(machine && { machine }), ...(cost && { cost: { ...cost } }), evaluations }
 }
 
 async function playedEpisodes(

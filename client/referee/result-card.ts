@@ -105,6 +105,14 @@ const cardSchema = z.object({
       arm: z.string(),
       seed: count,
       machine: z.string().optional(),
+      cost: z
+        .object({
+          seconds: z.number(),
+          cpuSeconds: z.number().optional(),
+          episodes: count,
+          actionTokens: count,
+        })
+        .optional(),
       evaluations: z.array(evaluationSchema),
     }),
   ),
