@@ -74,16 +74,13 @@ export async function collectBatch(
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
-  const trained = trainedOn(
-    played.map((group) => isLesson(group, rules)),
-    rules.rollout.groupsPerUpdate,
-  )
+  const lessons = played.map((group) => groupTeaches(comparable(group, rules), rules.learning))
+  const trained = trainedOn(lessons, rules.rollout.groupsPerUpdate)
   const collected = played.map((group, index): CollectedGroup => {
     return { ...group, skipped: trained[index] === false, replayed: false }
   })
   // Earlier groups are nothing to learn from alone.
-  const ownTeaches = collected.some((group) => isLesson(group, rules))
-  const replayed = (ownTeaches ? await collectEarlier(store, earlier.replays, rules) : []).map(
+  const replayed = (lessons.includes(true) ? await collectEarlier(store, earlier.replays, rules) : []).map(
     (group): CollectedGroup => ({ ...group, skipped: false, replayed: true }),
   )
   const compared = await collectEarlier(store, earlier.compared, rules)
@@ -149,10 +146,6 @@ export async function collectBatch(
 function comparable({ task, episodes }: PlayedGroup, rules: BatchRules): BatchGroup {
   const trajectories = episodes.map(({ trajectory }) => trajectory)
   return batchGroup(task, trajectories, rewardRules(rules, task))
-}
-
-function isLesson(group: PlayedGroup, rules: BatchRules): boolean {
-  return groupTeaches(comparable(group, rules), rules.learning)
 }
 
 /** Groups of earlier updates, without those that retention has deleted. */
