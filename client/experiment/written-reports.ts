@@ -236,6 +236,14 @@ export function writeReport(report: ExperimentReport, folder: string): readonly 
         [`${name}-${suite}.svg`, learningCurve(own, `${name}: ${words} on ${suite}`, isShare)] as const,
     ),
   ]
+  return writeFiles(folder, files)
+}
+
+/** Writes files, by name and text, into a folder that is made if it is missing. @returns their paths */
+export function writeFiles(
+  folder: string,
+  files: readonly (readonly [name: string, text: string])[],
+): readonly string[] {
   makeFolder(folder)
   return files.map(([file, text]) => {
     const path = join(folder, file)

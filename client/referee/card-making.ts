@@ -7,14 +7,12 @@
  * - Runs of reports that were written elsewhere have cards of their own: this one has those of the store.
  */
 import { createHash } from 'node:crypto'
-import { renameSync, writeFileSync } from 'node:fs'
-import { basename, isAbsolute, join, relative } from 'node:path'
+import { basename, isAbsolute, relative } from 'node:path'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { EpisodeId, RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
-import { makeFolder } from '../../machine/files/folder.ts'
 import { spoken } from '../../messages/action-summary.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { hasStore } from '../../storage/disk/lost-store.ts'
@@ -24,6 +22,7 @@ import { openStore, type Store } from '../../storage/store.ts'
 import { isSealed, type SealedEpisode } from '../../storage/trajectories/episode.ts'
 import type { ExperimentReport, ReportedRun } from '../experiment/experiment-report.ts'
 import { storedExperiment } from '../experiment/experiments.ts'
+import { writeFiles } from '../experiment/written-reports.ts'
 import type { CardArm, CardEvaluation, CardPanel, CardRun, ResultCard } from './result-card.ts'
 
 /**
@@ -41,10 +40,7 @@ export async function writeCard(
   const known = await storedExperiment(store, report.experiment)
   if (known === undefined) return undefined
   const card = await cardOf(store, known.statement, report, { perdure, folder: process.cwd() })
-  makeFolder(folder)
-  const path = join(folder, `${report.experiment}.card.json`)
-  writeFileSync(`${path}.part`, `${JSON.stringify(card)}\n`)
-  renameSync(`${path}.part`, path)
+  const [path] = writeFiles(folder, [[`${report.experiment}.card.json`, `${JSON.stringify(card)}\n`]])
   return path
 }
 
