@@ -99,6 +99,11 @@ it('a run, its worker and an evaluation wait for a server that was killed or han
   const processes = [training, worker]
   try {
     await untilUpdate(1, training)
+    // The run needs no help of this worker, which may be slower to connect; a server that is away from the start is another case.
+    await eventually('the worker to serve', () => {
+      expect(worker.child.exitCode, worker.output()).toBe(null)
+      return worker.output().includes('Serving ') ? true : undefined
+    })
     await server.kill()
     const late = startPerdure(home, 'pause', run)
     await outage([training, worker])
