@@ -13,6 +13,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Adviser, Environment, InstanceId } from '../../envs/contract/environment.ts'
 import { seedOf, uniforms } from '../../identity/identity.ts'
+import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { spoken } from '../../messages/action-summary.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { type Chat, type DemonstrationStep, grownContext } from '../../policy/chat/chat.ts'
@@ -93,7 +94,10 @@ async function correct(
   }
   try {
     const steps = await playTogether(play)
-    return steps.some(({ mistake }) => mistake !== true) ? { tools: environment.tools, steps } : undefined
+    const reward = rewardRules(config, found.name).atLeast
+    return steps.some(({ mistake }) => mistake !== true)
+      ? { tools: environment.tools, steps, reward }
+      : undefined
   } finally {
     policy.engine.release(key)
     await environment.close()

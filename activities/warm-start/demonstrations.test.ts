@@ -5,7 +5,7 @@ import { runId } from '../../identity/identity.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { tinyConfig } from '../../test/support/tiny-run.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
-import { collectDemonstrations } from './demonstrations.ts'
+import { collectDemonstrations, demonstrationBatch } from './demonstrations.ts'
 import { createLeftOut } from './left-out.ts'
 
 describe('an expert that fails', () => {
@@ -60,4 +60,20 @@ describe('an expert that fails', () => {
       ),
     })
   })
+})
+
+// [DEMONSTRATIONS-1]
+test('a demonstration counts in proportion to its reward where that is asked for, and not at all without one', () => {
+  const encoded = { tokens: Int32Array.of(5, 6, 7), lossMask: Uint8Array.of(0, 1, 1) }
+  const chat = { encodeDemonstration: () => encoded }
+  const episodes = [2, 1, 0].map((reward) => ({ tools: [], steps: [], reward }))
+  const batchBy = (weighting: 'none' | 'reward') =>
+    demonstrationBatch(episodes, chat, tinyConfig({ warmStart: { weighting } }))
+  // Two actions of reward 2 and two of reward 1: 2/6 and 1/6 each.
+  const { weights = [], offsets } = batchBy('reward')
+  expect(Array.from(weights, (weight) => Math.round(weight * 6))).toEqual([0, 2, 2, 0, 1, 1])
+  expect(weights[1]).toBeCloseTo(1 / 3, 6)
+  expect(offsets).toEqual(Int32Array.of(0, 3, 6))
+  expect(batchBy('none')).not.toHaveProperty('weights')
+  expect(batchBy('none').offsets).toHaveLength(4)
 })

@@ -6,6 +6,8 @@
  * - They come from the tasks that have an expert, by their weights.
  * - An instance that fails is left out (`left-out.ts`).
  * - The tokens of a demonstration are those that the same episode would have when played by the policy.
+ * - [DEMONSTRATIONS-1] With `warmStart.weighting: reward` each token of a demonstration counts in proportion to its reward; one that
+ *   earns nothing is left out.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { earnsAtLeast, rewardRules } from '../../learning/evaluation/reward.ts'
@@ -21,6 +23,8 @@ import { createLeftOut, type LeftOut } from './left-out.ts'
 export interface DemonstratedEpisode {
   readonly tools: readonly ToolSpec[]
   readonly steps: readonly DemonstrationStep[]
+  /** The sum that it earned; `success.atLeast` of its task where the expert names none. */
+  readonly reward: number
 }
 
 /** Instances looked at per demonstration wanted: experts may fail on some. */
@@ -99,8 +103,9 @@ export async function demonstrate(
   const { name, task, instance, take } = found
   const demonstration = await task.demonstrate?.(instance, take)
   if (demonstration === undefined) return undefined
-  if (!earnsAtLeast(demonstration, rewardRules(run.config, name).demonstrated)) return undefined
-  const { actions, mistakes = [] } = demonstration
+  const { demonstrated, atLeast } = rewardRules(run.config, name)
+  if (!earnsAtLeast(demonstration, demonstrated)) return undefined
+  const { actions, mistakes = [], reward = atLeast } = demonstration
   const environment = await task.create()
   try {
     const steps: DemonstrationStep[] = []
@@ -109,7 +114,7 @@ export async function demonstrate(
       steps.push({ messages, action, mistake: mistakes.includes(position) })
       messages = (await environment.step(action)).messages
     }
-    return { tools: environment.tools, steps }
+    return { tools: environment.tools, steps, reward }
   } finally {
     await environment.close()
   }
@@ -137,11 +142,13 @@ export function toolsOf(episodes: readonly DemonstratedEpisode[]): readonly Tool
 /** The tokens to imitate; episodes that do not fit into the context are left out. */
 export function demonstrationBatch(
   episodes: readonly DemonstratedEpisode[],
-  chat: Chat,
-  { contextLength }: RunConfig['policy'],
+  chat: Pick<Chat, 'encodeDemonstration'>,
+  { policy: { contextLength }, warmStart: { weighting } }: Pick<RunConfig, 'policy' | 'warmStart'>,
 ): UpdateBatch {
+  const isWeighted = weighting === 'reward'
   const encoded = episodes
-    .map(({ steps, tools }) => chat.encodeDemonstration(steps, tools))
+    .filter(({ reward }) => !isWeighted || reward > 0)
+    .map(({ steps, tools, reward }) => ({ ...chat.encodeDemonstration(steps, tools), reward }))
     .filter(({ tokens }) => tokens.length <= contextLength)
   const offsets = new Int32Array(encoded.length + 1)
   for (const [index, { tokens }] of encoded.entries())
@@ -149,10 +156,16 @@ export function demonstrationBatch(
   const total = offsets.at(-1) ?? 0
   const tokens = new Int32Array(total)
   const lossMask = new Uint8Array(total)
+  const rewards = new Float64Array(total)
   for (const [index, episode] of encoded.entries()) {
     tokens.set(episode.tokens, offsets[index])
     lossMask.set(episode.lossMask, offsets[index])
+    rewards.set(
+      episode.lossMask.map((counts) => counts * episode.reward),
+      offsets[index],
+    )
   }
+  const whole = rewards.reduce((sum, reward) => sum + reward, 0)
   return {
     tokens,
     offsets,
@@ -160,5 +173,8 @@ export function demonstrationBatch(
     behaviourLogprobs: new Float32Array(total),
     versions: new Int32Array(total).fill(-1),
     advantages: new Float32Array(total),
+    ...(isWeighted && {
+      weights: Float32Array.from(rewards, (reward) => reward / Math.max(whole, Number.MIN_VALUE)),
+    }),
   }
 }

@@ -80,7 +80,7 @@ export async function prepareWarmStart(
   }
   // Further demonstrations are for the tokenizer alone.
   const imitated = episodes.slice(0, plain)
-  const batch = demonstrationBatch(imitated, await openChat(first), config.policy)
+  const batch = demonstrationBatch(imitated, await openChat(first), config)
   await writeUpdateBatch(directory.demonstrationsFile, batch)
 }
 
@@ -210,7 +210,7 @@ async function correctionsFile(
       signal,
       createLeftOut('corrections', log),
     )
-    await writeUpdateBatch(file, demonstrationBatch(episodes, chat, config.policy))
+    await writeUpdateBatch(file, demonstrationBatch(episodes, chat, config))
   } finally {
     await engine.close()
   }

@@ -238,6 +238,12 @@ const warmStartSchema = z.strictObject({
   observationWeight: probability
     .default(0)
     .describe('Weight of an observation token in the loss; an action token has weight 1.'),
+  weighting: z
+    .enum(['none', 'reward'])
+    .default('none')
+    .describe(
+      'Weight of a demonstration in the loss: all alike, or in proportion to its `reward`; then one that earns nothing is left out.',
+    ),
   instances: z
     .enum(['first', 'last'])
     .default('first')

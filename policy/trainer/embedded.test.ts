@@ -203,6 +203,39 @@ describe('warm start', () => {
     expect(actions).toBeLessThan(2)
   })
 
+  // [IMITATED-1]
+  test.each([0, 0.3])(
+    'a demonstration of weight 2 counts as the same demonstration twice, at an observation weight of %d',
+    async (observationWeight) => {
+      const long = batch.tokens.subarray(0, 20)
+      const short = batch.tokens.subarray(20, 36)
+      const mask = (tokens: Int32Array) => Array.from(tokens, (_, place) => (place >= 10 ? 1 : 0))
+      const normOf = async (name: string, demonstrations: readonly Int32Array[], weights?: Float32Array) => {
+        const tokens = Int32Array.from(demonstrations.flatMap((each) => [...each]))
+        const offsets = [0]
+        for (const { length } of demonstrations) offsets.push((offsets.at(-1) as number) + length)
+        const file = at(`${name} ${observationWeight}`)
+        await writeUpdateBatch(file, {
+          ...{ tokens, offsets: Int32Array.from(offsets) },
+          lossMask: Uint8Array.from(demonstrations.flatMap(mask)),
+          behaviourLogprobs: new Float32Array(tokens.length),
+          versions: new Int32Array(tokens.length).fill(-1),
+          advantages: new Float32Array(tokens.length),
+          ...(weights && { weights }),
+        })
+        const step = { steps: 1, batchTokens: tokens.length - demonstrations.length, observationWeight }
+        const toCheckpointDir = at(`${name} ${observationWeight} after`)
+        return (await trainer.warmStart(warmStart({ demonstrationsFile: file, toCheckpointDir, ...step })))
+          .gradientNorm
+      }
+      const twice = await normOf('twice', [long, long, short])
+      // Rewards 2 and 1 of ten and six actions: 2/26 and 1/26 each.
+      const counted = [...mask(long).map((one) => (2 * one) / 26), ...mask(short).map((one) => one / 26)]
+      expect(await normOf('weighted', [long, short], Float32Array.from(counted))).toBeCloseTo(twice, 5)
+      expect(Math.abs((await normOf('alike', [long, short])) - twice)).toBeGreaterThan(1e-3)
+    },
+  )
+
   test('a chunk with a file of its own begins with the first of its demonstrations', async () => {
     const lossOf = async (name: string, changes: Partial<WarmStartRequest>) => {
       const request = warmStart({ ...changes, steps: 1, toCheckpointDir: at(name) })

@@ -86,7 +86,10 @@ export interface UpdateStatistics extends TrainerFigures {
  * start is the same whichever chunk holds it.
  */
 export interface WarmStartRequest {
-  /** Demonstrations in the form of an update's batch; behaviour logprobs and advantages are not read. */
+  /**
+   * Demonstrations in the form of an update's batch; behaviour logprobs and advantages are not read. With `weights` a demonstration
+   * counts by those of its tokens, relative to the others of its step.
+   */
   readonly demonstrationsFile: string
   readonly fromCheckpointDir: string
   /** Must not exist, or hold this chunk's finished result already. */

@@ -5,7 +5,8 @@
  * - Step s takes the same demonstrations at the same learning rate whichever chunk holds it, so a warm
  *   start in one chunk and in four give the same weights.
  * - Every demonstration is seen once before any is seen again.
- * - Reported losses are those of the actions, whatever weight observations have.
+ * - [IMITATED-1] A demonstration counts by the weight of its tokens, what is read in it too; without weights all count alike.
+ * - Reported losses are those of the actions, whatever weight they and observations have.
  */
 import { seedOf, uniforms } from '../../../identity/identity.ts'
 import { shuffled } from '../../../learning/rollout/shuffled.ts'
@@ -60,7 +61,7 @@ export async function runWarmStart(
 
 /**
  * Sums the gradient of a step's mean loss into the policy's; a token that is read counts `observationWeight`, one that
- * is written 1.
+ * is written 1, times the weight of its demonstration.
  * @returns the mean loss of the action tokens, their number, and how many tokens were fed, padding included
  */
 async function imitate(
@@ -78,12 +79,16 @@ async function imitate(
   )
   const isAction = (source: number): boolean => batch.lossMask[source] === 1
   const actionTokens = micros.reduce((sum, { sources }) => sum + sources.filter(isAction).length, 0)
-  const readTokens = micros.reduce((sum, { sources }) => sum + sources.length, -actionTokens)
-  const whole = actionTokens + observationWeight * readTokens
+  const demonstrated = demonstrationWeights(batch, demonstrations)
+  const sums = { actions: 0, read: 0 }
+  for (const { sources } of micros)
+    for (const source of sources)
+      sums[isAction(source) ? 'actions' : 'read'] += demonstrated[source] as number
+  const whole = sums.actions + observationWeight * sums.read
   const works = micros.map((micro) => {
     const weights = Float32Array.from(
       micro.sources,
-      (source) => (isAction(source) ? 1 : observationWeight) / whole,
+      (source) => ((isAction(source) ? 1 : observationWeight) * (demonstrated[source] as number)) / whole,
     )
     return { micro, objective: { vectors: { weights }, numbers: { inverse_temperature: 1 } } }
   })
@@ -97,6 +102,20 @@ async function imitate(
     tokens += rows * time
   }
   return { loss, actionTokens, tokens }
+}
+
+/** [N] The weight of each token's demonstration: that of the actions in it, and 1 where the batch has no weights. */
+function demonstrationWeights(
+  { weights, lossMask, offsets }: UpdateBatch,
+  demonstrations: readonly number[],
+): Float64Array {
+  const found = new Float64Array(lossMask.length).fill(1)
+  if (weights === undefined) return found
+  for (const demonstration of demonstrations) {
+    const [begin, end] = [offsets[demonstration] as number, offsets[demonstration + 1] as number]
+    found.fill(weights[lossMask.indexOf(1, begin)] as number, begin, end)
+  }
+  return found
 }
 
 /** Share of the peak at which the learning rate ends. */
