@@ -63,6 +63,8 @@ export interface UpdateFigures extends PlayedFigures, TrainerFigures {
   readonly staleRatios?: RatioStatistics
   /** Absent where sampling does not adapt. */
   readonly memberWeights?: readonly MemberWeight[]
+  /** Absent where it does not follow a target. */
+  readonly entropyCoefficient?: number
   readonly groupsWithPreference: number
   /** Signal of all groups that were played for the update. */
   readonly signal: LearningSignal

@@ -5,7 +5,13 @@
  * - A loss that comes with Perdure is asked for by its name, also where an algorithm of a module has it that takes every step: any
  *   trainer knows it.
  */
-import { chosenLosses, isPolicyLoss, lossName, policyLosses } from '../../learning/algorithms/algorithms.ts'
+import {
+  chosenLosses,
+  isPolicyLoss,
+  lossName,
+  policyLosses,
+  type TrainedPart,
+} from '../../learning/algorithms/algorithms.ts'
 import { importAlgorithm } from '../../policy/trainer/algorithm-module.ts'
 import type { LossChoice } from '../../policy/trainer/trainer.ts'
 
@@ -22,11 +28,20 @@ export async function lossChoices(
   )
 }
 
-/** Whether one of them reads the reference policy whatever its divergence counts. @throws ExternalFault */
-export async function readReference(choices: readonly LossChoice[]): Promise<boolean> {
-  for (const choice of choices) {
-    const { loss } = typeof choice === 'string' ? policyLosses[choice] : await importAlgorithm(choice.module)
-    if (loss.readsReference === true) return true
+/**
+ * The needs of the losses: the reference policy whatever its divergence counts, bounds of the entropy.
+ * @throws ExternalFault
+ */
+export async function lossNeeds(
+  choices: readonly LossChoice[],
+): Promise<{ readonly readsReference: boolean; readonly smoothsEntropy: boolean }> {
+  const parts: TrainedPart[] = await Promise.all(
+    choices.map(async (choice) =>
+      typeof choice === 'string' ? policyLosses[choice] : await importAlgorithm(choice.module),
+    ),
+  )
+  return {
+    readsReference: parts.some(({ loss }) => loss.readsReference === true),
+    smoothsEntropy: parts.some(({ smoothsEntropy }) => smoothsEntropy === true),
   }
-  return false
 }

@@ -42,7 +42,8 @@ import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import { earlierGroups } from './earlier-groups.ts'
-import { lossChoices, readReference } from './loss-choices.ts'
+import { type EntropyBonus, entropyBonus } from './entropy-bonus.ts'
+import { lossChoices, lossNeeds } from './loss-choices.ts'
 import { measuredWeights, ratiosByOrigin } from './origin-figures.ts'
 import { type BatchRules, collectBatch, type PlayedGroups } from './update-batch.ts'
 
@@ -116,13 +117,19 @@ export async function updatePolicy(
   const { batch, learnt, figures } = await collectBatch(store, ids, rules, earlier)
   const { worth, ...collected } = figures
   const since = clock.monotonic()
-  const trained = await train(request, opened, batch, tools)
+  const losses = await lossChoices(opened.config)
+  const needs = await lossNeeds(losses)
+  const learning = settingsInForce(opened.config.learning, request.learning)
+  const { training } = opened.config
+  const entropy = await entropyBonus(store.updates, request, { learning, training }, needs.smoothsEntropy)
+  const trained = await train(request, opened, batch, { losses, entropy, ...needs }, tools)
   const statistics: UpdateFigures = {
     ...collected,
     ...ratiosByOrigin(trained.origins),
     staleness: stalenessStatistics(groups.map((group) => staleness(current, group.version))),
     ...trainerFigures(trained),
     ...(trained.refused === undefined ? {} : { refused: trained.refused }),
+    ...(learning.entropyTarget === undefined ? {} : { entropyCoefficient: entropy.coefficient }),
     ...(opened.config.crossPolicy.weighting === 'adaptive'
       ? { memberWeights: measuredWeights(worth, trained.origins) }
       : {}),
@@ -162,14 +169,14 @@ async function train(
   request: UpdateRequest,
   { config, directory }: OpenRun,
   batch: UpdateBatch | null,
+  objective: Omit<GivenObjective, 'reference'>,
   { trainerOf, onProgress, signal, log }: UpdateTools,
 ): Promise<Trained> {
   const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
-  const losses = await lossChoices(config)
   const trainer = trainerOf(config.policy)
   if (batch === null) {
     // A run that never learns would otherwise end as done with a trainer that cannot be started.
-    await checkOffer(losses, trainer)
+    await checkOffer(objective.losses, trainer)
     return noTrainerFigures
   }
   const batchFile = directory.batchFile(request.step)
@@ -179,11 +186,7 @@ async function train(
   try {
     return await trainer.update(
       {
-        ...learningOf(config, request, {
-          losses,
-          reference: referenceDir(config, directory),
-          readsReference: await readReference(losses),
-        }),
+        ...learningOf(config, request, { ...objective, reference: referenceDir(config, directory) }),
         batchFile,
         tokenFile: directory.tokenFile(request.step),
         fromCheckpointDir,
@@ -207,26 +210,30 @@ function referenceDir({ policy, learning }: RunConfig, directory: OpenRun['direc
   return policy.lora === undefined ? directory.checkpointDir(0) : directory.baseDir
 }
 
+/** The part of an objective that follows from more than settings. */
+interface GivenObjective {
+  /** Those of the tasks. */
+  readonly losses: readonly LossChoice[]
+  /** Folder of the reference policy, which is read where its divergence counts or a loss reads it. */
+  readonly reference: string
+  readonly readsReference: boolean
+  readonly entropy: EntropyBonus
+}
+
 /**
  * Objective and optimizer of an update by the settings that hold now; an order to the learning rate changes the top
  * of its schedule.
- * @param given the losses of the tasks, and the reference policy, which is read where its divergence counts or a loss reads it
  */
 function learningOf(
   { learning: configured, rollout, training, seed }: RunConfig,
   { learning: ordered, step }: Pick<UpdateRequest, 'learning' | 'step'>,
-  given: {
-    readonly losses: readonly LossChoice[]
-    readonly reference: string
-    readonly readsReference: boolean
-  },
+  { losses, reference, readsReference, entropy }: GivenObjective,
 ): Pick<
   TrainerRequest,
   'objective' | 'optimizer' | 'referenceCheckpointDir' | 'division' | 'gradientLimit' | 'microBatchTokens'
 > {
-  const { losses, reference, readsReference } = given
   const learning = settingsInForce(configured, ordered)
-  const { clipLow, clipHigh, dualClip, klCoefficient, entropyCoefficient } = learning
+  const { clipLow, clipHigh, dualClip, klCoefficient } = learning
   const { beta1, beta2, epsilon, weightDecay, gradientClip, gradientLimit, microBatchTokens } = learning
   const { minibatches, passes, targetKl } = learning
   const learningRate = learningRateAt(step, {
@@ -244,7 +251,8 @@ function learningOf(
       clipHigh,
       dualClip,
       klCoefficient,
-      entropyCoefficient,
+      entropyCoefficient: entropy.coefficient,
+      ...(entropy.band && { entropyBand: entropy.band }),
       temperature,
       ...(learning.proximal === 'start' ? { decoupled: { importanceLimit: learning.importanceLimit } } : {}),
     },

@@ -526,7 +526,12 @@ it.each(
     ])
     const own = configSchema.parse({
       tasks: [{ task: 'db' }, { task: 'os' }],
-      learning: { ...chosen, imitation: { coefficient: 0.1 }, replay: { share: 1, weight: 0.5 } },
+      learning: {
+        ...chosen,
+        entropyCoefficient: 0.01,
+        imitation: { coefficient: 0.1 },
+        replay: { share: 1, weight: 0.5 },
+      },
       evaluation: { suites: [] },
     })
     const { batch, learnt } = await collectBatch(store, ids.slice(0, 2), own, {

@@ -48,6 +48,7 @@ export const methods: Readonly<Record<string, SetValues>> = {
       .map((name) => [name, { 'learning.algorithm': name }]),
   ),
   gspo: { 'learning.algorithm': 'gspo', 'learning.lossAggregation': 'episode' },
+  epo: { 'learning.algorithm': 'epo', 'learning.entropyCoefficient': 0.001 },
   step_groups: { 'learning.algorithm': 'grpo', 'learning.stepGroups.weight': 1 },
   self_imitation: { 'learning.algorithm': 'imitation' },
   best_of_group: { 'learning.algorithm': 'imitation', 'learning.imitation.by': 'best' },

@@ -159,6 +159,16 @@ export const checkedCases: readonly CheckedCase[] = [
   },
   { name: 'minibatches and passes', changes: () => ({ division: { minibatches: 3, passes: 2, seed: 20 } }) },
   {
+    name: 'two tasks, one by epo, whose entropies are below, within and above its bounds',
+    changes: (request) => ({
+      ...changing({
+        ...{ loss: undefined, losses: ['epo', 'clipped'], entropyCoefficient: 0.2 },
+        entropyBand: { low: 2.5, high: 2.8, pull: 1.5 },
+      })(request),
+      batchFile: join(request.toCheckpointDir, '..', 'tasks-batch'),
+    }),
+  },
+  {
     name: 'dgg',
     changes: (request) => ({
       ...changing({ loss: 'dgg' })(request),

@@ -177,6 +177,11 @@ describe('a problem names its key, its value, what is allowed, and where it came
     ['rollout.maxTokensPerTurn=1024', 'rollout.maxTokensPerTurn', 'less than policy.contextLength (1024)'],
     ['warmStart.demonstrations=3', 'warmStart.chunks', 'at most warmStart.demonstrations (3)'],
     ['warmStart.corrections=4', 'warmStart.corrections', 'less than warmStart.chunks (4)'],
+    [
+      'learning.algorithm=epo',
+      'learning.entropyCoefficient',
+      'more than 0, or learning.entropyTarget, for `epo`',
+    ],
     ['policy.heads=3', 'policy.hiddenSize', 'a multiple of 2 × policy.heads (6)'],
     ['policy.keyValueHeads=3', 'policy.keyValueHeads', 'a divisor of policy.heads (4)'],
     ['tasks=[{}, {}]', 'tasks.1.task', 'each task only once'],

@@ -6,6 +6,7 @@
  * - Each complaint names the key that a user would change, and the values that would be allowed.
  */
 import { imitatesAlone } from '../../learning/algorithms/imitation.ts'
+import { epo } from '../../learning/algorithms/losses/epo.ts'
 import { dropBounds } from '../../learning/evaluation/gate.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { boundsInWords, isWithin } from '../../learning/run/bounds.ts'
@@ -94,6 +95,13 @@ function ofRollout({ rollout, policy, warmStart }: RunConfig): Contradiction[] {
 
 function ofLearning({ learning, tasks }: RunConfig): Contradiction[] {
   const found: Contradiction[] = []
+  const isSmoothed = [learning.algorithm, ...tasks.map(({ objective }) => objective)].includes(epo.name)
+  if (isSmoothed && learning.entropyCoefficient === 0 && learning.entropyTarget === undefined)
+    found.push({
+      path: ['learning', 'entropyCoefficient'],
+      value: 0,
+      message: 'more than 0, or learning.entropyTarget, for `epo`, which bounds the entropy bonus',
+    })
   for (const [index, { objective }] of tasks.entries()) {
     if (objective === undefined) continue
     const complain = (message: string) =>

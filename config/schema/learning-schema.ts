@@ -21,13 +21,13 @@ export const crossPolicySchema = z.strictObject({
   refreshEvery: count(1_000_000)
     .default(24)
     .describe(
-      'Versions that the newest member of the pool is behind at most; then the version before the current one comes in.',
+      'Versions that the newest member of the pool is behind at most; then the one before the current one joins.',
     ),
   weighting: z
     .enum(['equal', 'adaptive'])
     .default('equal')
     .describe(
-      '`equal`: all members of the pool are taken equally often. `adaptive`: less often the more they diverge from the policy, and the less often their turns win; `staleShare` is the largest share then.',
+      '`equal`: members of the pool are taken equally often; `adaptive`: less often the more they diverge and the less they win, `staleShare` being the largest share.',
     ),
 })
 
@@ -52,7 +52,7 @@ const replaySchema = z.strictObject({
     .max(8)
     .default(0)
     .describe(
-      'Groups of earlier updates that an update learns from once more, at most this many times `rollout.groupsPerUpdate`; 0: none.',
+      'Groups of earlier updates that an update learns from too, at most this many times `rollout.groupsPerUpdate`.',
     ),
   maxAge: count(64).default(4).describe('Latest updates whose groups may be read once more.'),
   weight: z
@@ -70,7 +70,7 @@ const imitationSchema = z.strictObject({
     .max(100)
     .default(0)
     .describe(
-      'Weight of the negative log-likelihood of the action tokens of imitated episodes, beside the policy loss (self-imitation); 0: none.',
+      'Weight of the negative log-likelihood of what imitated episodes did, beside the policy loss (self-imitation).',
     ),
   by: z
     .enum(imitationKinds)
@@ -85,23 +85,19 @@ export const learningSchema = z.strictObject({
   algorithm: text
     .default('grpo')
     .describe(
-      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, `imitation`, or `distillation` ([equations](algorithms.md#advantage)). One of your own is a module by path (`./my-algorithm`), or an installed package by name.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `epo`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, `imitation`, or `distillation` ([equations](algorithms.md#advantage)). Or a module of your own by path (`./my-algorithm`) or package.',
     ),
   teacher: text
     .optional()
     .describe(
-      'Folder of a checkpoint of a run with the tokenizer of `policy.from`, in the place of the warm-started policy as the reference; `distillation` learns from it.',
+      'Checkpoint of a run with the tokenizer of `policy.from`: the reference instead of the warm-started policy. `distillation` learns from it.',
     ),
-  negativeWeight: probability
-    .default(1)
-    .describe(
-      'Factor of negative advantages, after normalization; less than 1 learns more from won episodes than from lost ones.',
-    ),
+  negativeWeight: probability.default(1).describe('Factor of negative advantages, after normalization.'),
   taskNormalization: z
     .enum(['none', 'per_task', 'per_task_published'])
     .default('per_task')
     .describe(
-      'Task advantage normalization over all action tokens of a task; with `per_task_published` groups of equal rewards get advantages too.',
+      'Advantages are normalized over the action tokens of a task; `per_task_published` gives groups of equal rewards some too.',
     ),
   taskWeighting: z
     .enum(['none', 'equal'])
@@ -119,7 +115,7 @@ export const learningSchema = z.strictObject({
     .enum(['behaviour', 'start'])
     .default('behaviour')
     .describe(
-      'Policy that the ratios are to: `behaviour`, the one that sampled a token (as published), or `start`, the one that the update starts from (decoupled PPO, with a weight up to `importanceLimit`).',
+      'Policy that ratios are to: `behaviour`, the one that sampled (as published), or `start`, the one that the update starts from (decoupled PPO).',
     ),
   importanceLimit: positive(1000).default(5).describe('Largest weight of a token with `proximal: start`.'),
   stepGroups: stepGroupsSchema
@@ -132,10 +128,15 @@ export const learningSchema = z.strictObject({
     .min(0)
     .max(100)
     .default(0)
-    .describe(
-      'Weight of the negative log-likelihood of what agents read, in won and lost episodes: what an action leads to is learnt too; 0: none.',
-    ),
+    .describe('Weight of the negative log-likelihood of what agents read, in all episodes; 0: none.'),
   ...liveLearning(),
+  entropyTarget: positive(100)
+    .optional()
+    .describe(
+      'Entropy in nats per token that `entropyCoefficient` follows, which is that of the first update then.',
+    ),
+  entropyStep: positive(10).default(0.0001).describe('Largest change of it from update to update.'),
+  entropyMost: positive(10).default(0.01).describe('Largest coefficient with a target.'),
   notCompletedPenalty: z
     .number()
     .min(-1000)
@@ -147,9 +148,7 @@ export const learningSchema = z.strictObject({
     .describe('Updates over which the learning rate rises to its peak.'),
   finalLearningRateShare: probability
     .default(1)
-    .describe(
-      'Learning rate at the last update, as a share of the peak; the decay is linear, 1 keeps it constant.',
-    ),
+    .describe('Learning rate at the last update, as a share of the peak; the decay is linear.'),
   beta1: decay.default(0.9).describe('First moment decay of AdamW.'),
   beta2: decay.default(0.95).describe('Second moment decay of AdamW.'),
   epsilon: positive(0.1).default(1e-8).describe('Denominator floor of AdamW.'),

@@ -64,7 +64,7 @@ const taskSchema = z.strictObject({
     .enum(notCompletedRules)
     .default('penalty')
     .describe(
-      'Reward of an episode that did not complete, at a limit of turns, say: `penalty` is `learning.notCompletedPenalty`, whatever it was paid; `keep` is what it was paid; `add` is both together.',
+      'Reward of an episode that did not complete: `penalty` is `learning.notCompletedPenalty`, `keep` what it was paid, `add` both together.',
     ),
   metrics: z
     .record(z.string().regex(metricName), metricSchema)
@@ -171,7 +171,7 @@ const policySchema = z.strictObject({
   engine: text
     .default('embedded')
     .describe(
-      'Where actions are sampled: `embedded` is the engine in the policy worker; `llama.cpp`, `vllm` and `sglang` are servers of these kinds; a custom engine is a module by path (`./my-engine`), or an installed package by name ([engines.md](engines.md)).',
+      'Where actions are sampled: `embedded` is the engine in the policy worker; `llama.cpp`, `vllm` and `sglang` are servers; a custom engine is a module by path (`./my-engine`) or package ([engines.md](engines.md)).',
     ),
   engineUrl: z
     .union([serverAddress, z.array(serverAddress).min(1).max(64)])
@@ -211,9 +211,7 @@ const policySchema = z.strictObject({
   heads: count(256).default(4).describe('Attention heads; hiddenSize / heads must be even.'),
   keyValueHeads: count(256)
     .default(2)
-    .describe(
-      'Key and value heads, a divisor of `heads`. Fewer decode faster, because several query heads share each.',
-    ),
+    .describe('Key and value heads, a divisor of `heads`. Fewer decode faster.'),
   intermediateSize: whole(8, 65_536).default(384).describe('Width of the feed-forward part.'),
   vocabularySize: whole(300, 262_144)
     .default(768)
@@ -223,7 +221,7 @@ const policySchema = z.strictObject({
     .enum(['random', 'copying'])
     .default('random')
     .describe(
-      'First weights of a policy made from scratch: `copying` has heads that raise the logit of what followed the present token before, so that a policy learns from fewer demonstrations to repeat what it read; `random` has none.',
+      'First weights of a policy made from scratch: `copying` has heads that raise the logit of what followed the present token before, so that fewer demonstrations teach to repeat what was read.',
     ),
   threads: count(256).default(2).describe('Threads of the policy engine and of the trainer.'),
 })
@@ -242,19 +240,19 @@ const warmStartSchema = z.strictObject({
     .enum(['none', 'reward'])
     .default('none')
     .describe(
-      'Weight of a demonstration in the loss: all alike, or in proportion to its `reward`; then one that earns nothing is left out.',
+      'Weight of a demonstration: all alike, or by its `reward`; then one that earns nothing is left out.',
     ),
   instances: z
     .enum(['first', 'last'])
     .default('first')
     .describe(
-      'Which instances of a split are demonstrated: the `first`, which training plays first too, or the `last`, so that training plays others while there are some.',
+      'Instances of a split that are demonstrated: the `first`, which training plays first too, or the `last`.',
     ),
   chunks: count(10_000).default(4).describe('Durable parts of the warm start; a crash repeats at most one.'),
   corrections: amount(9_999)
     .default(0)
     .describe(
-      'How many of the last parts correct the policy: it plays their episodes with the expert, whose words are imitated, and so learns from its own mistakes (DAgger, arXiv 1011.0686). An expert that cannot join demonstrates instead.',
+      'How many of the last parts correct the policy: it plays with the expert, whose words are imitated (DAgger, arXiv 1011.0686). An expert that cannot join demonstrates instead.',
     ),
 })
 
@@ -280,7 +278,7 @@ const evaluationSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether an update waits until the evaluations of its version have ended, as it has to where the engine samples from the newest version alone.',
+      'Whether an update waits until the evaluations of its version have ended, as an engine of one version needs.',
     ),
   gates: z
     .array(gateSchema)

@@ -31,6 +31,8 @@ export interface Algorithm {
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
+  /** Whether the entropy bonus of its tokens keeps their entropy near that of the last updates (`losses/epo.ts`); absent: it does not. */
+  readonly smoothsEntropy?: boolean
   /** Whether a step of the optimizer is left out, or `rest`: with all after it, by what its minibatch shows; absent: all are taken. */
   readonly rejects?: (step: StepFigures) => Rejection
 }

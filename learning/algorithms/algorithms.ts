@@ -13,6 +13,7 @@ import { imitatesAlone, imitation } from './imitation.ts'
 import { cispo } from './losses/cispo.ts'
 import { dgg } from './losses/dgg.ts'
 import { distillation } from './losses/distillation.ts'
+import { epo } from './losses/epo.ts'
 import { gspo } from './losses/gspo.ts'
 import { reinforcePp } from './reinforce-pp.ts'
 import { rloo } from './rloo.ts'
@@ -23,18 +24,18 @@ import { hgpo } from './turns/hgpo.ts'
 
 /** All algorithms by their names in the configuration. */
 export const algorithms = {
-  ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, dgg },
+  ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, dgg, epo },
   ...{ hgpo, graph_gpo: graphGpo, gagpo, critic },
   ...{ distillation, imitation },
 }
 export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 
-/** The part of an algorithm that trainers compute: the loss of tokens, and the steps that they leave out. */
-export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects'>
+/** The part of an algorithm that trainers compute: the loss of tokens, their entropy bonus, and the steps that they leave out. */
+export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects' | 'smoothsEntropy'>
 
 /** An algorithm with each of these losses, by the name in the contract of trainers. */
-export const policyLosses = { clipped: grpo, cispo, gspo, dgg, distillation } satisfies Readonly<
+export const policyLosses = { clipped: grpo, cispo, gspo, dgg, epo, distillation } satisfies Readonly<
   Record<string, TrainedPart>
 >
 export type PolicyLoss = keyof typeof policyLosses
@@ -50,10 +51,12 @@ export function isPolicyLoss(name: string): name is PolicyLoss {
 }
 
 /** The name of a loss that trainers know, for an algorithm that leaves out the same steps; undefined for any other. */
-export function lossName({ loss, rejects }: TrainedPart): PolicyLoss | undefined {
+export function lossName({ loss, rejects, smoothsEntropy = false }: TrainedPart): PolicyLoss | undefined {
   return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => {
     const known: TrainedPart = policyLosses[name]
-    return known.loss === loss && known.rejects === rejects
+    return (
+      known.loss === loss && known.rejects === rejects && (known.smoothsEntropy === true) === smoothsEntropy
+    )
   })
 }
 

@@ -20,6 +20,15 @@ export interface TokenObjective {
   readonly dualClip: number
   readonly klCoefficient: number
   readonly entropyCoefficient: number
+  /** Bounds that draw the entropy of smoothed tokens to them; absent: none. */
+  readonly entropyBand?: EntropyBand | undefined
+}
+
+/** Bounds of a token's entropy in nats; a nat outside of them counts as `pull` nats less in the entropy bonus. */
+export interface EntropyBand {
+  readonly low: number
+  readonly high: number
+  readonly pull: number
 }
 
 /** One sampled token. */
@@ -32,6 +41,8 @@ export interface SampledToken {
   readonly referenceLogprob?: number
   /** The entropy of the whole distribution at the token's position; 0 where there is no entropy bonus. */
   readonly entropy?: number
+  /** Whether its algorithm keeps entropy within bounds (`smoothsEntropy`); absent: it does not. */
+  readonly isSmoothed?: boolean
 }
 
 export interface TokenLoss {
@@ -75,10 +86,21 @@ export function clippedLoss(
 /** The policy part of a token's loss with the reference term and the entropy bonus. */
 export function regularized(
   policy: TokenLoss,
-  token: Pick<SampledToken, 'logprob' | 'referenceLogprob' | 'entropy'>,
-  { klCoefficient, entropyCoefficient }: Pick<TokenObjective, 'klCoefficient' | 'entropyCoefficient'>,
+  token: Pick<SampledToken, 'logprob' | 'referenceLogprob' | 'entropy' | 'isSmoothed'>,
+  {
+    klCoefficient,
+    entropyCoefficient,
+    entropyBand,
+  }: Pick<TokenObjective, 'klCoefficient' | 'entropyCoefficient' | 'entropyBand'>,
 ): TokenLoss {
-  let loss = policy.loss - entropyCoefficient * (token.entropy ?? 0)
+  const { entropy = 0 } = token
+  const { low, high, pull } = (token.isSmoothed === true && entropyBand) || {
+    low: entropy,
+    high: entropy,
+    pull: 0,
+  }
+  const outside = Math.max(0, low - entropy) + Math.max(0, entropy - high)
+  let loss = policy.loss - entropyCoefficient * (entropy - pull * outside)
   let { derivative } = policy
   if (token.referenceLogprob !== undefined) {
     const toReference = boundedK3(token.referenceLogprob - token.logprob)

@@ -70,7 +70,7 @@ export const liveSettings = {
     schema: { atLeast: 0, atMost: 100 },
     default: 0,
     ...nextUpdate,
-    words: 'An update ends before the step that finds a `drift` above 1.5 times this; 0: it takes all steps.',
+    words: 'An update ends before the step that finds a `drift` above 1.5 times this; 0: never.',
   },
   'learning.clipLow': {
     schema: { above: 0, atMost: 1 },

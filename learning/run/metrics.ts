@@ -25,6 +25,7 @@ export const units = {
   norm: amount,
   nats: {},
   loss: {},
+  weight: amount,
   'by task': null,
   'by version': null,
   'importance ratios': null,
@@ -187,6 +188,10 @@ export const metrics = {
     ofToken: ({ entropy }) => entropy,
     words: 'entropy of the policy, per token',
   },
+  entropy_coefficient: {
+    ...{ unit: 'weight', better: null, chart: null, isOptional: true },
+    words: 'weight of the entropy bonus, where it follows a target',
+  },
   clip_fraction: {
     ...{ unit: 'share', better: 'lower', chart: ['clipped', 'share'], trainer: 'required' },
     ofToken: ({ isClipped }) => (isClipped ? 1 : 0),
@@ -235,9 +240,7 @@ export const metrics = {
     words: 'groups that were played and left out, because they teach nothing',
   },
   'skipped.won': {
-    unit: 'groups',
-    better: null,
-    chart: null,
+    ...{ unit: 'groups', better: null, chart: null },
     words: 'those of which every episode succeeded',
   },
   'skipped.lost': { unit: 'groups', better: null, chart: null, words: 'those of which no episode succeeded' },
@@ -365,11 +368,8 @@ export const noTokenFigures = Object.fromEntries(tokenRows.map(([figure]) => [fi
 
 /** The figures that trainers report, without the rest of their statistics. */
 export function trainerFigures(statistics: TrainerFigures): TrainerFigures {
-  const found = trainerRows.flatMap(([figure]) => {
-    const value = statistics[figure]
-    return value === undefined ? [] : [[figure, value]]
-  })
-  return Object.fromEntries(found)
+  const found = trainerRows.map(([figure]) => [figure, statistics[figure]] as const)
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as never
 }
 
 /** The figures of an update that trained nothing. */

@@ -7,6 +7,7 @@
  */
 import { Fault } from '../../faults/fault.ts'
 import type { PolicyLoss } from '../../learning/algorithms/algorithms.ts'
+import type { EntropyBand } from '../../learning/loss/objective.ts'
 import type { TrainerFigures } from '../../learning/run/metrics.ts'
 import type { Division } from './update/minibatches.ts'
 import type { OriginSums } from './update/origins.ts'
@@ -33,6 +34,8 @@ export interface ObjectiveSettings {
   readonly dualClip: number
   readonly klCoefficient: number
   readonly entropyCoefficient: number
+  /** Bounds of the entropy of tokens whose algorithm `smoothsEntropy`; absent: none. */
+  readonly entropyBand?: EntropyBand | undefined
   readonly temperature: number
   /** Ratios are to the policy that the update starts from, and tokens are weighed by it up to here; absent: to the one that sampled. */
   readonly decoupled?: { readonly importanceLimit: number } | undefined

@@ -5,7 +5,8 @@
  * With z = logits / temperature of the ids that have a token (`masked-logits.ts`), logp = log softmax(z)[target], r = exp(logp − behaviour), A the advantage,
  * an action token's loss is
  *   L = max(−A r, −A clip(r, 1 − clipLow, 1 + clipHigh)), at most −dualClip · A where A < 0,
- *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · H(softmax z)
+ *       + klCoefficient · boundedK3(ref − logp) − entropyCoefficient · (H − pull · d),
+ * with H = H(softmax z) and d its distance from the bounds of entropy, where they are given
  * (arXiv 2510.04206; dual clip: arXiv 1912.09729; `boundedK3`: `learning/loss/objective.ts`), and −logp in
  * the supervised objective. The graph's gradient is that of Σ weight · L with a weight of each token, 1 / (all counted
  * tokens of the batch) where all are alike, so that micro-batches only have to be added. A policy objective may imitate tokens
@@ -44,7 +45,7 @@ export const embeddedGradientName = 'gradient.embedded'
  * The ONNX bytes of a graph. Its inputs are those of `forward` and `targets` int64 [rows],
  * `inverse_temperature` []; `weights` [rows] for gradients; for policies `behaviour`, `advantages`,
  * `reference`, `imitation` [rows] and the objective's numbers [] `clip_floor`, `clip_ceiling`, `dual_clip`,
- * `kl_coefficient`, `entropy_coefficient`. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
+ * `kl_coefficient`; with an entropy bonus `entropy_coefficient`, `entropy_low`, `entropy_high` [] and `entropy_pull` [rows]. Its outputs are `logprobs`, `entropy` [rows], and the gradients.
  */
 export function objectiveGraph(architecture: Architecture, kind: GraphKind, blocks: number): Uint8Array {
   const graph = new Graph()
@@ -99,8 +100,7 @@ export function objective(
   } else {
     seeds.push([chosen, policySlope(graph, chosen, weights)])
     if (kind === 'policy_with_entropy') {
-      const descent = graph.operation('Neg', [graph.input('entropy_coefficient', [])], [])
-      seeds.push([entropy, graph.operation('Mul', [weights, descent], entropy.dims)])
+      seeds.push([entropy, entropySlope(graph, entropy, weights)])
     }
   }
   const gradientOf = gradients(graph, seeds, begun)
@@ -108,6 +108,23 @@ export function objective(
   for (const [name, value] of parameters)
     if (name !== 'model.embed_tokens.weight' || value === head) found.set(name, gradientOf(value))
   return { logprobs: chosen, entropy, gradients: found, embedded: gradientOf(embedded) }
+}
+
+/** Derivative of weight · L in each entropy H: −entropyCoefficient, times 1 + pull below the bounds and 1 − pull above them. */
+function entropySlope(graph: Graph, entropy: Value, weights: Value): Value {
+  const { dims } = entropy
+  const op = (operator: string, ...inputs: readonly Value[]): Value => graph.operation(operator, inputs, dims)
+  const test = (operator: string, bound: string): Value =>
+    graph.operation(
+      'Cast',
+      [graph.operation(operator, [entropy, graph.input(bound, [])], dims, { type: 'bool' })],
+      dims,
+      { attributes: { to: 1 } },
+    )
+  const outside = op('Sub', test('Less', 'entropy_low'), test('Greater', 'entropy_high'))
+  const pulled = op('Add', op('Mul', graph.input('entropy_pull', dims), outside), graph.scalar(1))
+  const descent = graph.operation('Neg', [graph.input('entropy_coefficient', [])], [])
+  return op('Mul', op('Mul', weights, descent), pulled)
 }
 
 /**

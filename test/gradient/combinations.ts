@@ -31,6 +31,7 @@ import type { Trainer } from '../../policy/trainer/trainer.ts'
 import { type Architecture, elementCount, weightSpecs } from '../../policy/transformer/architecture.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
+import type { StoredUpdate } from '../../storage/records/updates.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { shape } from './plain-policy.ts'
@@ -45,6 +46,9 @@ import {
 const run = runId('gradient')
 const tasks = ['short', 'long'] as const
 const temperature = 0.8
+/** The update, after one whose entropy bounds those of tokens where the algorithm smooths them. */
+const step = 2
+const entropyBefore = 1.2
 
 /** A combination as a test is named. */
 export interface Combination {
@@ -216,7 +220,7 @@ export async function gradientError(
     await updatePolicy(
       {
         run,
-        step: 1,
+        step,
         version: 1,
         groups: groups.map((group) => ({ group, version: 1 })),
         skipped: [],
@@ -249,7 +253,13 @@ function rulesOf({ seed, learning, rollout }: RunConfig): PlainRules {
     stepWeight: learning.stepGroups.weight,
     stepDiscount: learning.stepGroups.discount,
     temperature: rollout.temperature,
-    seed: seedOf(seed, 1, 'minibatches'),
+    seed: seedOf(seed, step, 'minibatches'),
+    // A half and one and a half times the entropy before, and by how much: 2·β of the second of sixty updates.
+    entropyBand: {
+      low: entropyBefore / 2,
+      high: 1.5 * entropyBefore,
+      pull: 2 * (0.8 + 0.2 * Math.exp(-4 / 60)),
+    },
   }
 }
 
@@ -268,10 +278,14 @@ function storeOf(episodes: readonly PlainEpisode[]) {
     groups.set(id, { id, task, version: 1, result: { episodes: names } } as unknown as StoredGroup)
   }
   const list = () => Promise.resolve([...groups.values()])
+  const before = { statistics: { gradientNorm: 1, entropy: entropyBefore } } as unknown as StoredUpdate
   const store = {
     groups: { get: (id: GroupId) => Promise.resolve(groups.get(id)), list, consume: async () => undefined },
     episodes: { trajectory: (id: EpisodeId) => Promise.resolve(played.get(id) as Trajectory) },
-    updates: { get: async () => undefined, put: async () => 'first' as const },
+    updates: {
+      get: async (_: unknown, at: number) => (at < step ? before : undefined),
+      put: async () => 'first' as const,
+    },
     flushed: async () => undefined,
   }
   return { store, groups: [...groups.keys()] }

@@ -29,6 +29,8 @@ export interface PlainRules {
   readonly dualClip: number
   readonly klCoefficient: number
   readonly entropyCoefficient: number
+  /** Bounds of the entropy, which EPO reads. */
+  readonly entropyBand: { readonly low: number; readonly high: number; readonly pull: number }
   readonly temperature: number
   readonly learningRate: number
   readonly beta2: number
@@ -135,7 +137,8 @@ export const algorithm = {
 `
 
 const lossesOf: Formula = (tape, episode, rules) => {
-  const formula = formulas[rules.algorithm === 'dgg' ? 'grpo' : rules.algorithm]
+  const isPlain = rules.algorithm === 'dgg' || rules.algorithm === 'epo'
+  const formula = formulas[isPlain ? 'grpo' : rules.algorithm]
   if (formula === undefined) throw new RangeError(`no formula of ${rules.algorithm}`)
   return formula(tape, episode, rules)
 }
@@ -213,7 +216,10 @@ export function plainUpdate(
         const divergence = divergenceFrom(tape, logprob, logprobsOfReference[index]![place]!)
         const regularized = tape.plus(
           tape.scaled(divergence, rules.klCoefficient),
-          tape.scaled(entropy, -rules.entropyCoefficient),
+          tape.scaled(
+            rules.algorithm === 'epo' ? keptWithin(tape, entropy, rules.entropyBand) : entropy,
+            -rules.entropyCoefficient,
+          ),
         )
         return tape.scaled(tape.plus(losses[at]!, regularized), weight)
       })
@@ -229,6 +235,16 @@ export function plainUpdate(
     weights = stepped(weights, gradient, moments, ++step, rules)
   }
   return { weights, gradient }
+}
+
+/** EPO, arXiv 2509.22576: an entropy less its distance from bounds, of which a nat counts as some. */
+function keptWithin(tape: Tape, entropy: Vector, { low, high, pull }: PlainRules['entropyBand']): Vector {
+  const outside = (h: number) => (h < low ? low - h : h > high ? h - high : 0)
+  return tape.each(
+    entropy,
+    (h) => h - pull * outside(h),
+    (h) => (h < low ? 1 + pull : h > high ? 1 - pull : 1),
+  )
 }
 
 /** The mean and a deviation more. */

@@ -2,7 +2,7 @@
  * The gradient of every combination that a configuration may name, beside a calculation that shares no code with the trainer; and every
  * algorithm in a run of five tasks.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -71,6 +71,7 @@ test.each(algorithmNames)(
       rollout: { groupSize: 3, groupsPerUpdate: tasks.length, maxStaleness: 0, maxTokensPerTurn: 512 },
       learning: {
         ...{ algorithm, lossAggregation: algorithm === 'gspo' ? 'episode' : 'token' },
+        ...(algorithm === 'epo' ? { entropyCoefficient: 0.001, entropyTarget: 50 } : {}),
         ...(algorithm === 'distillation' ? { teacher: checkpointOf(2) } : {}),
       },
       policy: {
@@ -85,6 +86,13 @@ test.each(algorithmNames)(
       tasks: tasks.map((entry) => ({ ...config.tasks[0], ...entry })) as typeof config.tasks,
     })
     expect(await session.result(run)).toMatchObject({ phase: 'done', step: 2, version: 2 })
+    const lines = readFileSync(homeAt(home).run(run).metricsFile, 'utf8').trim().split('\n')
+    const updates = lines.map((line) => JSON.parse(line)).filter(({ step }) => step !== undefined)
+    // From the configured one by 0.0001 · (50 − H) / 50.
+    const second = 0.001 + 0.0001 * (1 - updates[0].entropy / 50)
+    expect(updates.flatMap(({ entropy_coefficient = [] }) => entropy_coefficient)).toEqual(
+      algorithm === 'epo' ? [0.001, expect.closeTo(second, 12)] : [],
+    )
     const { advantages, lossMask, offsets } = await readUpdateBatch(homeAt(home).run(run).batchFile(1))
     const distinct = [...offsets.keys()].slice(1).map((episode) => {
       const tokens = advantages.subarray(offsets[episode - 1], offsets[episode])

@@ -18,6 +18,8 @@ export interface Losses {
   /** The graph computes all of them by itself (`objective-graph.ts`); others take one more run without a gradient. */
   readonly areInGraph: boolean
   readonly readReference: boolean
+  /** Whether the entropy of a token is kept within the bounds of the objective, by its place in the batch. */
+  readonly smooths: (source: number) => boolean
   /** Whether one of their algorithms rejects an optimizer step; absent where none ever does. */
   readonly reject?: (step: StepFigures) => Rejection
 }
@@ -35,8 +37,10 @@ export async function lossesOf(
       `the objective has ${listed.length} losses, and the batch ${batch.losses === undefined ? 'does not say which token has which' : `a token of number ${highest}`}`,
     )
   const rejecting = listed.flatMap(({ rejects }) => rejects ?? [])
+  const partOf = (source: number) => listed[batch.losses?.[source] ?? 0]!
   return {
-    of: (source) => listed[batch.losses?.[source] ?? 0]!.loss,
+    of: (source) => partOf(source).loss,
+    smooths: (source) => partOf(source).smoothsEntropy === true,
     areInGraph: listed.every(({ loss }) => loss === policyLosses.clipped.loss),
     readReference: listed.some(({ loss }) => loss.readsReference === true),
     ...(rejecting.length === 0 ? {} : { reject: (step) => strictest(rejecting.map((each) => each(step))) }),

@@ -31,7 +31,7 @@ import {
   type UpdateRequest,
   type UpdateStatistics,
 } from '../trainer.ts'
-import { lossesOf } from './losses.ts'
+import { type Losses, lossesOf } from './losses.ts'
 import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
 import { type Division, divided, endsAt } from './minibatches.ts'
 import { originsOf } from './origins.ts'
@@ -236,9 +236,16 @@ export async function batchGradient(
   const weightOf = (source: number): number => batch.weights?.[source] ?? 1 / actionTokens
   const references =
     reference === undefined ? [] : await evaluate(graphs, reference, micros, objective.temperature)
-  const surrogate = await surrogateFor(graphs, policy, batch, micros, { objective, references, atStart })
+  const losses = objective.kind === 'policy' ? await lossesOf(objective, batch) : undefined
+  const surrogate = await surrogateFor(graphs, policy, batch, micros, {
+    losses,
+    objective,
+    references,
+    atStart,
+  })
+  const smooths = (source: number): boolean => losses?.smooths(source) === true
   const factsOf = (index: number): TokenFacts => {
-    return { batch, weightOf, referenceLogprobs: references[index]?.logprobs }
+    return { batch, weightOf, smooths, referenceLogprobs: references[index]?.logprobs }
   }
   const works = micros.map((micro, index) => {
     const own = surrogate && { parts: surrogate.parts, logprobs: surrogate.logprobs[index]! }
@@ -285,6 +292,8 @@ interface TokenFacts {
   readonly batch: ProximalBatch
   /** The weight of a token in the loss, by its place in the batch. */
   readonly weightOf: (source: number) => number
+  /** Whether its entropy is kept within the bounds of the objective. */
+  readonly smooths: (source: number) => boolean
   /** [rows] of the micro-batch; undefined without a reference. */
   readonly referenceLogprobs: Float32Array | undefined
 }
@@ -295,11 +304,13 @@ async function surrogateFor(
   policy: FrozenPolicy,
   batch: ProximalBatch,
   micros: readonly MicroBatch[],
-  { objective, ...others }: { readonly objective: ObjectiveSettings } & OtherPolicies,
+  {
+    losses,
+    objective,
+    ...others
+  }: { readonly losses: Losses | undefined; readonly objective: ObjectiveSettings } & OtherPolicies,
 ): Promise<Surrogate | undefined> {
-  if (objective.kind === 'supervised') return undefined
-  const losses = await lossesOf(objective, batch)
-  if (losses.areInGraph) return undefined
+  if (losses === undefined || losses.areInGraph) return undefined
   const results = await evaluate(graphs, policy, micros, objective.temperature)
   return surrogateOf(losses, batch, micros, results, objective, others)
 }
@@ -310,7 +321,7 @@ const unbounded = 1e9
 function objectiveFeeds(
   objective: ObjectiveSettings,
   { sources }: MicroBatch,
-  { batch, weightOf, referenceLogprobs }: TokenFacts,
+  { batch, weightOf, smooths, referenceLogprobs }: TokenFacts,
   surrogate: { readonly logprobs: Float32Array; readonly parts: Surrogate['parts'] } | undefined,
 ): ObjectiveFeeds {
   const numbers = { inverse_temperature: 1 / objective.temperature }
@@ -322,6 +333,8 @@ function objectiveFeeds(
   const advantageOf = (source: number) =>
     surrogate === undefined ? batch.advantages[source]! : -(surrogate.parts.get(source)?.derivative ?? 0)
   const isFree = surrogate !== undefined
+  const { low, high, pull } = objective.entropyBand ?? { low: 0, high: 0, pull: 0 }
+  const hasEntropy = objective.entropyCoefficient !== 0
   return {
     vectors: {
       weights,
@@ -330,6 +343,9 @@ function objectiveFeeds(
       imitation: Float32Array.from(sources, (source) => batch.imitation?.[source] ?? 0),
       // Without a reference its coefficient is 0, and any finite number will do.
       reference: referenceLogprobs ?? behaviour,
+      ...(hasEntropy && {
+        entropy_pull: Float32Array.from(sources, (source) => (smooths(source) ? pull : 0)),
+      }),
     },
     numbers: {
       ...numbers,
@@ -337,7 +353,11 @@ function objectiveFeeds(
       clip_ceiling: isFree ? unbounded : 1 + objective.clipHigh,
       dual_clip: isFree ? unbounded : objective.dualClip,
       kl_coefficient: referenceLogprobs === undefined ? 0 : objective.klCoefficient,
-      ...(objective.entropyCoefficient === 0 ? {} : { entropy_coefficient: objective.entropyCoefficient }),
+      ...(hasEntropy && {
+        entropy_coefficient: objective.entropyCoefficient,
+        entropy_low: low,
+        entropy_high: high,
+      }),
     },
   }
 }
@@ -345,7 +365,7 @@ function objectiveFeeds(
 function addStatistics(
   totals: Totals,
   objective: ObjectiveSettings,
-  { batch, weightOf, referenceLogprobs }: TokenFacts,
+  { batch, weightOf, smooths, referenceLogprobs }: TokenFacts,
   micro: MicroBatch,
   { logprobs, entropy }: TokenResults,
   parts: Surrogate['parts'] | undefined,
@@ -367,6 +387,7 @@ function addStatistics(
       behaviourLogprob: batch.proximalLogprobs?.[source] ?? behaviourLogprob,
       advantage: batch.advantages[source]!,
       entropy: entropy[row]!,
+      isSmoothed: smooths(source),
       ...(referenceLogprob === undefined ? {} : { referenceLogprob }),
     }
     const part = parts?.get(source)

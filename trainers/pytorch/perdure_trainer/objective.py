@@ -33,6 +33,8 @@ class Objective:
     entropy_coefficient: float
     temperature: float
     importance_limit: float | None = None
+    # Lowest and highest entropy of the tokens of epo, and what a nat outside of them counts.
+    entropy_band: tuple[float, float, float] | None = None
 
     @staticmethod
     def of(settings: dict) -> "Objective":
@@ -40,6 +42,7 @@ class Objective:
         unknown = [loss for loss in losses if not isinstance(loss, str) or loss not in LOSSES]
         if unknown:
             raise TrainerFault("backend", f"there is no loss {unknown[0]}: use {', '.join(LOSSES)}")
+        band = settings.get("entropyBand")
         return Objective(
             kind=settings["kind"],
             losses=losses,
@@ -49,6 +52,7 @@ class Objective:
             kl_coefficient=settings["klCoefficient"],
             entropy_coefficient=settings["entropyCoefficient"],
             temperature=settings["temperature"],
+            entropy_band=band and (band["low"], band["high"], band["pull"]),
             importance_limit=(settings.get("decoupled") or {}).get("importanceLimit"),
         )
 
@@ -84,7 +88,17 @@ def token_losses(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, to
     loss, clipped = _policy_losses(tokens, objective)
     if tokens.reference is not None and objective.kl_coefficient > 0:
         loss = loss + objective.kl_coefficient * bounded_k3(tokens.reference - tokens.logprobs)
-    return loss - objective.entropy_coefficient * tokens.entropies, clipped
+    return loss - objective.entropy_coefficient * _smoothed_entropies(tokens, objective), clipped
+
+
+def _smoothed_entropies(tokens: Tokens, objective: Objective) -> torch.Tensor:
+    """The entropies, those of epo less their weighed distance from the bounds (arXiv 2509.22576)."""
+    if objective.entropy_band is None:
+        return tokens.entropies
+    low, high, pull = objective.entropy_band
+    outside = (low - tokens.entropies).relu() + (tokens.entropies - high).relu()
+    smoothed = tokens.entropies.new_tensor([float(loss == "epo") for loss in objective.losses])[tokens.losses]
+    return tokens.entropies - pull * smoothed * outside
 
 
 def _policy_losses(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, torch.Tensor]:
@@ -142,8 +156,8 @@ def _distillation(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, t
     return _clipped(replace(tokens, advantages=(tokens.reference - tokens.logprobs).detach()), objective)
 
 
-# Those of dgg are the clipped ones; `surges` ends its updates.
-LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped, "distillation": _distillation}
+# Those of dgg and epo are the clipped ones; `surges` ends updates of dgg, and the entropy bonus of epo is one of its own.
+LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped, "epo": _clipped, "distillation": _distillation}
 
 
 def surges(number: int, norm: float, earlier: list[float]) -> bool:
