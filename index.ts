@@ -25,6 +25,8 @@ export { foreignEnvironment } from './envs/bridges/foreign-environment.ts'
 export { builtInEnvironment } from './envs/built-in-environment.ts'
 export type * from './envs/contract/environment.ts'
 export { EnvironmentFault } from './envs/contract/environment.ts'
+export type { Ask, AskedRole, Question, QuestionMessage } from './envs/contract/question.ts'
+export { AskedModelFault, answeredBy } from './envs/contract/question.ts'
 export { defineEnvironment, win } from './envs/external/define.ts'
 export type {
   Calls,

@@ -14,6 +14,9 @@ import { StorageFault } from '../storage/disk/fault.ts'
 import type { Store } from '../storage/store.ts'
 import { failing } from './calls/failure.ts'
 
+/** A copied answer was paid for by the other episode. */
+const free = { promptTokens: 0, completionTokens: 0, cost: 0, seconds: 0 }
+
 /** Sums over the copied turns. */
 export interface BranchStart {
   readonly turns: number
@@ -42,6 +45,9 @@ export function createBranchActivities({ store }: { readonly store: Store }) {
       await store.episodes.insert({ id: episode, task, instance, created: clock.now() })
       for (const action of actions) await store.actions.put({ ...action, episode })
       for (const observation of observations) await store.observations.put({ ...observation, episode })
+      // The replay of these turns asks the same questions.
+      for (const answer of await store.answers.list(from.episode))
+        if (answer.turn <= from.turn) await store.answers.put({ ...answer, ...free, episode })
       const answers = observations.slice(1)
       return {
         turns: actions.length,

@@ -11,13 +11,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadExperiment } from '../config/files/experiment.ts'
 import { loadConfig, parseConfig } from '../config/files/loader.ts'
-import type { EnvironmentDefinition } from '../envs/contract/environment.ts'
+import { counting } from '../examples/counting.ts'
 import { algorithm } from '../examples/own-algorithm.ts'
 import type { JsonObject } from '../messages/message.ts'
 import { documents } from '../test/support/documents.ts'
@@ -183,30 +182,20 @@ test('the algorithm that the documents show is the example, and its derivative i
   expect(at?.derivative).toBeCloseTo(((after?.loss ?? 0) - (before?.loss ?? 0)) / 2e-6, 6)
 })
 
-test('the environment that the documents show keeps the contract', async () => {
-  const [source = ''] = blocksOf('docs/environments.md', 'ts')
-  const folder = mkdtempSync(join(tmpdir(), 'perdure-document-'))
-  try {
-    writeFileSync(join(folder, 'counting.ts'), source)
-    const { counting } = (await import(pathToFileURL(join(folder, 'counting.ts')).href)) as {
-      counting: EnvironmentDefinition
-    }
-    const session = await (await counting.open({})).create()
-    const say = (content: JsonObject) => ({
-      role: 'assistant' as const,
-      content: '',
-      tool_calls: [{ name: 'say', arguments: content }],
-    })
-    expect((await session.reset('7')).messages[0]?.content).toBe('What comes after 7?')
-    expect(await session.step(say({}))).toMatchObject({ done: false, reward: 0 })
-    expect(await session.step(say({ number: 8 }))).toMatchObject({
-      done: true,
-      reward: 1,
-      outcome: 'completed',
-    })
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+test('the environment that the documents name as an example of the contract keeps it', async () => {
+  const session = await (await counting.open({})).create()
+  const say = (content: JsonObject) => ({
+    role: 'assistant' as const,
+    content: '',
+    tool_calls: [{ name: 'say', arguments: content }],
+  })
+  expect((await session.reset('7')).messages[0]?.content).toBe('What comes after 7?')
+  expect(await session.step(say({}))).toMatchObject({ done: false, reward: 0 })
+  expect(await session.step(say({ number: 8 }))).toMatchObject({
+    done: true,
+    reward: 1,
+    outcome: 'completed',
+  })
 })
 
 test('the environment that the documents show is the example, line by line', () => {

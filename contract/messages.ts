@@ -86,7 +86,7 @@ export interface EpisodePlan {
   readonly dispatch: 'local' | 'server'
   /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
   readonly blockMs?: number
-  /** Seconds that one action may take to be sampled. */
+  /** Seconds that one action may take to be sampled, and the questions of the environment to be answered. */
   readonly answerSeconds: number
   /** Where `perdure ui` serves the page of the home; absent: it is not linked to. */
   readonly dashboardUrl?: string

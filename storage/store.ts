@@ -40,6 +40,7 @@ import type { Schema } from './sqlite/schema.ts'
 import { createStoreFlush, kyselyDatabase, openSqlite } from './sqlite/sqlite.ts'
 import { createStatements, type Statements } from './sqlite/statements.ts'
 import { type Actions, createActions } from './trajectories/actions.ts'
+import { type Answers, createAnswers } from './trajectories/answers.ts'
 import { createEpisodeFeed, type EpisodeFeed } from './trajectories/episode-feed.ts'
 import { createEpisodes, type Episodes } from './trajectories/episodes.ts'
 import { createObservations, type Observations } from './trajectories/observations.ts'
@@ -52,6 +53,7 @@ export interface Store extends AsyncDisposable {
   readonly feed: EpisodeFeed
   readonly observations: Observations
   readonly actions: Actions
+  readonly answers: Answers
   readonly updates: Updates
   readonly evaluations: Evaluations
   readonly metrics: RunMetrics
@@ -138,6 +140,7 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     feed: createEpisodeFeed(db, statements),
     observations,
     actions,
+    answers: createAnswers(db, statements),
     updates: createUpdates(db),
     evaluations: createEvaluations(db),
     metrics: createRunMetrics(db),

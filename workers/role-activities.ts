@@ -14,6 +14,7 @@ import { type Activities, heartbeating } from '../activities/calls/wrapping.ts'
 import { createChildrenActivities } from '../activities/children.ts'
 import { createEvaluationActivities } from '../activities/evaluation.ts'
 import { createExperimentActivities } from '../activities/experiments.ts'
+import { createAskedModels } from '../activities/play/asked-models.ts'
 import { openEngine } from '../activities/play/engines.ts'
 import { createEnvironmentActivities } from '../activities/play/environment.ts'
 import { createSamplingActivities } from '../activities/play/sampling.ts'
@@ -54,7 +55,8 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const runs = createOpenRuns({ home, store, findEnvironment, reportSlow: reports.reportSlow, log })
   const serving = createServing({ runs, createEngine, log })
   const trainers = createTrainers(dependencies.createTrainer)
-  const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs })
+  const models = createAskedModels({ store, runs, serving, reports })
+  const { closeSessions, ...sessions } = createEnvironmentActivities({ store, runs, models })
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })

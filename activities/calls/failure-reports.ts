@@ -22,6 +22,9 @@ const betweenLinesMs = 10_000
 export interface FailureReports {
   /** The same activities, whose failures are reported. */
   reporting<A extends Activities>(activities: A): A
+  /** Reports work that a failing activity tries again by itself. */
+  failed(run: RunId, work: string, attempt: number, reason: string): Promise<void>
+  succeeded(run: RunId, work: string): Promise<void>
   /** Reports a call of an environment that has not answered yet. @returns what is to be called once it has ended */
   reportSlow(run: RunId, sentence: string): () => void
 }
@@ -80,6 +83,8 @@ export function createFailureReports({ failing, log }: Dependencies): FailureRep
           throw error
         }
       }),
+    failed: report,
+    succeeded: succeed,
     reportSlow(run, sentence) {
       void report(run, 'environment', 0, sentence)
       return () => void succeed(run, 'environment')

@@ -5,7 +5,6 @@
  * - A step is played once: its result is stored under (episode, turn), and a second attempt finds it.
  * - An episode that is sealed has no session: opening it says how it ended.
  */
-import { playAction } from '../../envs/contract/played-action.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { actionSummary } from '../../messages/action-summary.ts'
@@ -14,8 +13,8 @@ import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import type { StoredObservation } from '../../storage/trajectories/observations.ts'
 import { failing } from '../calls/failure.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
-import { timed, unlessCancelled } from './call-in-progress.ts'
-import { actionAt, type Opening, observationOf, orLost, sessionAt } from './session-replay.ts'
+import type { AskedModels } from './asked-models.ts'
+import { actionAt, type Opening, observationOf, orLost, sessionAt, stepOf } from './session-replay.ts'
 import { createSessions } from './sessions.ts'
 
 export interface EnvironmentSession {
@@ -36,15 +35,16 @@ export interface TurnResult {
 interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
+  readonly models: AskedModels
 }
 
 export type EnvironmentActivities = ReturnType<typeof createEnvironmentActivities>
 
-export function createEnvironmentActivities({ store, runs }: Dependencies) {
+export function createEnvironmentActivities({ store, runs, models }: Dependencies) {
   const sessions = createSessions({
     isOver: async (episode) => (await store.episodes.get(episode))?.seal !== undefined,
   })
-  const dependencies = { store, runs, sessions }
+  const dependencies = { store, runs, sessions, models }
   const activities = {
     /** Opens the session at the last recorded turn; opening twice finds it. */
     async openEnvironment(opening: Opening): Promise<EnvironmentSession> {
@@ -70,9 +70,7 @@ export function createEnvironmentActivities({ store, runs }: Dependencies) {
         const before = await store.observations.get(episode, turn + 1)
         if (before !== undefined) return resultOf(action, before)
         const session = await sessionAt(dependencies, request, turn)
-        const { result: step, took } = await timed(() =>
-          orLost(sessions, episode, () => unlessCancelled(() => playAction(session.environment, action))),
-        )
+        const { result: step, took } = await orLost(sessions, episode, () => stepOf(session, action))
         session.turn += 1
         const observation = observationOf(episode, session, step)
         await store.observations.put(observation, took)

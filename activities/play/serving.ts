@@ -7,7 +7,7 @@
  *   the answer carries the version that really sampled.
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
-import type { EpisodeId, RunId } from '../../identity/identity.ts'
+import type { RunId } from '../../identity/identity.ts'
 import { type Chat, openChat } from '../../policy/chat/chat.ts'
 import { latestGoodCheckpoint } from '../../policy/checkpoints/versions.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../../policy/engines/engine.ts'
@@ -22,8 +22,8 @@ export interface Serving {
   sample(run: RunId, request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens>
   /** Tokenizer and chat format of the run's policy. */
   chat(run: RunId): Promise<Chat>
-  /** Drops what the engine keeps of an episode that has ended. */
-  release(run: RunId, episode: EpisodeId): void
+  /** Drops what the engine keeps of a context: of an episode that has ended, or of a question. */
+  release(run: RunId, cacheKey: string): void
   /** Forgets all other versions. */
   keepOnly(run: RunId, versions: readonly number[]): Promise<void>
   /** Ends the run's engine. */
@@ -99,10 +99,10 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
       return mine.chat
     },
 
-    release(run, episode) {
+    release(run, cacheKey) {
       // An engine that could not be created keeps nothing.
       served.get(run)?.engine.then(
-        (engine) => engine.release(episode),
+        (engine) => engine.release(cacheKey),
         () => undefined,
       )
     },

@@ -17,6 +17,7 @@ import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import { metricsKey, type StoredObservation, stateKey } from '../../storage/trajectories/observations.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
+import type { AskedModels } from './asked-models.ts'
 import { timed, unlessCancelled } from './call-in-progress.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
 
@@ -34,6 +35,7 @@ interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
   readonly sessions: Sessions
+  readonly models: AskedModels
 }
 
 /**
@@ -41,7 +43,7 @@ interface Dependencies {
  * @throws EnvironmentFault `not_replayable`, `unknown_split`
  */
 export async function sessionAt(
-  { store, runs, sessions }: Dependencies,
+  { store, runs, sessions, models }: Dependencies,
   opening: Opening,
   turn: number,
 ): Promise<LiveSession> {
@@ -54,11 +56,9 @@ export async function sessionAt(
       'not_replayable',
       `the session of ${opening.episode} is gone and ${definition.name} cannot be replayed: ${definition.replayableBecause}`,
     )
-  const session: LiveSession = {
-    environment: await task.create(),
-    turn: 0,
-    seenTools: '',
-  }
+  const questions = models.of(opening)
+  const environment = await task.create(questions.ask)
+  const session: LiveSession = { environment, questions, turn: 0, seenTools: '' }
   sessions.set(opening.episode, session)
   await orLost(sessions, opening.episode, async () =>
     playRecorded({ store, session }, opening.episode, {
@@ -85,24 +85,28 @@ async function playRecorded(
   episode: EpisodeId,
   { instance, turn }: { readonly instance: string; readonly turn: number },
 ): Promise<void> {
+  const { environment, questions } = session
   const { result: first, took } = await timed(() =>
-    unlessCancelled(() => session.environment.reset(instance)),
+    questions.during(0, () => unlessCancelled(() => environment.reset(instance))),
   )
   const begin = observationOf(episode, session, { ...first, reward: 0, done: false })
   await keep(store, begin, { what: 'observation 0', took })
   while (session.turn < turn) {
     const action = await actionAt(store, episode, session.turn)
-    const { result: step, took } = await timed(() =>
-      unlessCancelled(() => playAction(session.environment, action)),
-    )
+    const { result: step, took } = await stepOf(session, action)
     session.turn += 1
     const observation = observationOf(episode, session, step)
     await keep(store, observation, { what: `observation ${session.turn}`, took })
   }
 }
 
+/** Plays an action at the session's turn. @throws AskedModelFault, EnvironmentFault */
+export function stepOf({ environment, questions, turn }: LiveSession, action: StoredAction) {
+  return timed(() => questions.during(turn + 1, () => unlessCancelled(() => playAction(environment, action))))
+}
+
 async function instanceOf(
-  { store, runs }: Omit<Dependencies, 'sessions'>,
+  { store, runs }: Pick<Dependencies, 'store' | 'runs'>,
   opening: Opening,
 ): Promise<string> {
   const known = await store.episodes.get(opening.episode)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { unasked } from '../../envs/contract/question.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import { simulatedClock } from '../../machine/services/clock.testing.ts'
 import { withClock } from '../../machine/services/clock.ts'
@@ -11,7 +12,8 @@ function session(closed: string[], name: string): LiveSession {
     step: () => Promise.reject(new Error('not played here')),
     close: async () => void closed.push(name),
   }
-  return { environment, turn: 0, seenTools: '' }
+  const questions: LiveSession['questions'] = { ask: unasked, during: (_, work) => work() }
+  return { environment, questions, turn: 0, seenTools: '' }
 }
 
 const a = 'run/g0/s0/a0' as EpisodeId

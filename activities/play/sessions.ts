@@ -11,9 +11,11 @@
 import type { Environment } from '../../envs/contract/environment.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
+import type { SessionQuestions } from './asked-models.ts'
 
 export interface LiveSession {
   readonly environment: Environment
+  readonly questions: SessionQuestions
   /** Actions played so far. */
   turn: number
   /** The tools as the agent last saw them, as JSON. */

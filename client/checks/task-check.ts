@@ -14,6 +14,7 @@ import { taskWords } from '../../config/files/loader.ts'
 import { withSecrets } from '../../config/files/secrets.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
+import { AskedModelFault, askedRoles } from '../../envs/contract/question.ts'
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { loadEnvironment } from '../../envs/external/loading.ts'
 import { environments } from '../../envs/registry.ts'
@@ -69,6 +70,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
   for (const [index, given] of config.tasks.entries()) {
     const definition = await definitionOf(index, given, [...own, ...environments])
     turnLimits.set(definition.name, definition.turnLimit)
+    checkAskedModels(index, given, definition)
     const task =
       officialData === undefined || given.from !== undefined
         ? given
@@ -301,6 +303,26 @@ async function rewardNotices(
 /** Instances of a split that are tried: one that fails while others do not is left out by the run. */
 const resetTries = 3
 
+/** Whether the models are configured that the environment asks, and no others. @throws ConfigFault */
+function checkAskedModels(index: number, task: TaskConfig, { name, asks = [] }: EnvironmentDefinition): void {
+  for (const role of askedRoles) {
+    const key = `tasks.${index}.${role}`
+    const isAsked = asks.includes(role)
+    if (isAsked && task[role] === undefined)
+      throw badValue(
+        key,
+        'missing',
+        `a model, because ${name} asks a ${role}: \`{ from: policy }\` or an endpoint`,
+      )
+    if (!isAsked && task[role] !== undefined)
+      throw badValue(
+        key,
+        task[role].from,
+        `nothing, because ${name} asks no ${role} (\`asks\` of its definition)`,
+      )
+  }
+}
+
 /** Begins an instance of each split that the task is played on. */
 async function checkReset(
   { tasks, evaluation: { suites } }: RunConfig,
@@ -336,8 +358,9 @@ async function resetFault(opened: Task, split: string, index: number): Promise<E
     }
     return undefined
   } catch (fault) {
-    if (fault instanceof EnvironmentFault) return fault
-    throw fault
+    if (!(fault instanceof EnvironmentFault)) throw fault
+    // Its first words are a model's, and none is asked before the run.
+    return fault.cause instanceof AskedModelFault ? undefined : fault
   }
 }
 

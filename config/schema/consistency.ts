@@ -26,6 +26,7 @@ export interface Contradiction {
 export function contradictions(config: RunConfig): readonly Contradiction[] {
   return [
     ...ofTasks(config),
+    ...ofAskedModels(config),
     ...ofRollout(config),
     ...ofLearning(config),
     ...ofEngine(config),
@@ -61,6 +62,32 @@ function ofTasks({ tasks, learning }: RunConfig): Contradiction[] {
             message: 'each task only once; give one entry its whole weight',
           },
         ],
+  )
+}
+
+/** Keys of an asked model by where it is. */
+const keysOfPlace = { policy: ['version'], endpoint: ['model', 'apiKey'] } as const
+
+function ofAskedModels({ tasks }: RunConfig): Contradiction[] {
+  return tasks.flatMap((task, index) =>
+    (['judge', 'user'] as const).flatMap((role): Contradiction[] => {
+      const model = task[role]
+      if (model === undefined) return []
+      const path = ['tasks', index, role]
+      const isPolicy = model.from === 'policy'
+      if (!isPolicy && model.model === undefined)
+        return [
+          { path: [...path, 'model'], value: '', message: `the name of a model that ${model.from} serves` },
+        ]
+      const others = keysOfPlace[isPolicy ? 'endpoint' : 'policy']
+      return others
+        .filter((key) => model[key] !== undefined)
+        .map((key) => ({
+          path: [...path, key],
+          value: key === 'apiKey' ? '…' : (model[key] ?? ''),
+          message: `nothing where \`from\` is ${isPolicy ? 'policy' : 'an endpoint'}`,
+        }))
+    }),
   )
 }
 

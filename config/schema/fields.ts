@@ -27,6 +27,7 @@ const nodeSchema = z.object({
   description: z.string().optional(),
   default: z.unknown().optional(),
   enum: z.array(z.unknown()).optional(),
+  const: z.unknown().optional(),
   minimum: z.number().optional(),
   exclusiveMinimum: z.number().optional(),
   maximum: z.number().optional(),
@@ -44,6 +45,7 @@ type Node = z.output<typeof nodeSchema>
 function allowedBy(node: Node): string {
   if (node.anyOf !== undefined)
     return node.anyOf.map((each) => allowedBy(nodeSchema.parse(each))).join(', or ')
+  if (node.const !== undefined) return String(node.const)
   if (node.enum?.length === 1) return String(node.enum[0])
   if (node.enum !== undefined) return `one of ${node.enum.map((value) => String(value)).join(', ')}`
   switch (node.type) {

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - Pure: the same schema gives the same page, byte by byte.
- * - Every field is on it once, with type, bounds, default and description.
+ * - Every field is on it once, with type, bounds, default and description; a section whose fields are those of another names that.
  */
 import { type LiveSetting, liveSettings } from '../../learning/run/live-settings.ts'
 import { metricRows } from '../../learning/run/metrics.ts'
@@ -23,6 +23,20 @@ function tableOf(fields: readonly Field[]): string {
       `| \`${field.key}\` | ${cell(field.allowed)} | ${defaultOf(field)} | ${cell(field.description)} |`,
   )
   return ['| key | value | default | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
+}
+
+/** The fields of a section, or the section that has the same. */
+function fieldsOf(
+  section: Field,
+  own: (section: Field) => readonly Field[],
+  sections: readonly Field[],
+): string {
+  const inside = (of: Field) =>
+    tableOf(own(of).map((field) => ({ ...field, key: field.key.slice(of.key.length) })))
+  const same = sections.find((other) => inside(other) === inside(section))
+  return same === undefined || same === section
+    ? tableOf(own(section))
+    : `Its fields are those of \`${same.key}\`.`
 }
 
 function isWithin(field: Field, section: Field): boolean {
@@ -46,7 +60,9 @@ export function referencePage(fields: readonly Field[]): string {
     tableOf(own(undefined)),
     ...sections
       .filter((section) => own(section).length > 0)
-      .map((section) => [`## ${section.key}`, section.description, tableOf(own(section))].join('\n\n')),
+      .map((section) =>
+        [`## ${section.key}`, section.description, fieldsOf(section, own, sections)].join('\n\n'),
+      ),
   ].join('\n\n')}\n`
 }
 

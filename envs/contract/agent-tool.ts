@@ -6,6 +6,7 @@
  * - Whatever a call holds, reading it never throws; of a name or value that the agent made up, no more than the limit comes back.
  */
 import type { AssistantMessage, JsonObject, ToolSpec } from '../../messages/message.ts'
+import type { Ask } from './question.ts'
 
 /** Letters of a made-up name or value that come back to the agent, unless a task says otherwise. */
 const quoteLimit = 40
@@ -58,7 +59,7 @@ export interface Answer {
 export interface AgentTool<Play> {
   readonly spec: ToolSpec
   /** Answers a call, whatever its arguments are. */
-  call(given: unknown, play: Play): Answer | Promise<Answer>
+  call(given: unknown, play: Play, ask?: Ask): Answer | Promise<Answer>
 }
 
 /** The answer to what cannot be carried out. */

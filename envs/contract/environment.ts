@@ -16,6 +16,7 @@ import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { largestReward } from '../../learning/evaluation/reward.ts'
 import type { LeaseStore } from '../../machine/processes/lease.ts'
 import type { AssistantMessage, JsonObject, Message, ToolSpec } from '../../messages/message.ts'
+import type { Ask, AskedRole } from './question.ts'
 
 /** Id of a problem within a task, e.g. a game's id. */
 export type InstanceId = string
@@ -94,7 +95,8 @@ export interface Task {
   prepare?(): Promise<void>
   /** The index-th instance of a split, index taken modulo its size. @throws EnvironmentFault unknown split */
   instanceAt(split: string, index: number): InstanceId
-  create(): Promise<Environment>
+  /** @param ask asks the models that the configuration names; without it no model is asked */
+  create(ask?: Ask): Promise<Environment>
   /**
    * Plays an instance with an expert that knows only what the agent has seen; undefined where there is none.
    * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws makes new draws for each
@@ -147,6 +149,8 @@ export interface EnvironmentDefinition {
   readonly sources?: readonly string[]
   /** By name, numbers in the `info` of its observations by which a policy may be measured. */
   readonly metrics?: DeclaredMetrics
+  /** Models that its sessions ask: a configuration has to name them. */
+  readonly asks?: readonly AskedRole[]
   open(options: TaskOptions): Promise<Task>
 }
 

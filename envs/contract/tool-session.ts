@@ -19,6 +19,7 @@ import {
   type Observation,
   type StepResult,
 } from './environment.ts'
+import { type Ask, unasked } from './question.ts'
 
 /** How an instance begins: the state of its episode, and the first messages. */
 export interface Opening<Play> {
@@ -39,7 +40,7 @@ export interface SessionRules<Play> {
   /** The answer to a call of an unknown tool. */
   readonly noSuchTool: (name: unknown) => string
   /** Answers a message without a call; a plain text is the answer to all of them. */
-  readonly noCall: string | ((content: unknown, play: Play) => Answer | Promise<Answer>)
+  readonly noCall: string | ((content: unknown, play: Play, ask: Ask) => Answer | Promise<Answer>)
   /** The answer after the end. */
   readonly over: string
   /** Says of a session without a reset that nothing is played, e.g. `no game is being played here`. */
@@ -47,7 +48,7 @@ export interface SessionRules<Play> {
   /** Calls of one message that are carried out; without it all are. */
   readonly callsPerMessage?: number
   /** @throws EnvironmentFault unknown_instance */
-  readonly open: (instance: InstanceId) => Opening<Play> | Promise<Opening<Play>>
+  readonly open: (instance: InstanceId, ask: Ask) => Opening<Play> | Promise<Opening<Play>>
   /** The facts of a step. @param facts of its answers, in order; none at the reset */
   readonly facts: (play: Play, facts: readonly JsonObject[]) => JsonObject
   /**
@@ -64,13 +65,15 @@ export class ToolSession<Play extends object> implements Environment {
   readonly tools: readonly ToolSpec[]
   readonly #rules: SessionRules<Play>
   readonly #byName: ReadonlyMap<unknown, AgentTool<Play>>
+  readonly #ask: Ask
   #play: Play | undefined
   #done = false
   /** Digest of the usable calls so far. */
   #calls = ''
 
-  constructor(rules: SessionRules<Play>) {
+  constructor(rules: SessionRules<Play>, ask = unasked) {
     this.#rules = rules
+    this.#ask = ask
     this.tools = rules.tools.map(({ spec }) => spec)
     this.#byName = new Map(rules.tools.map((tool) => [tool.spec.function.name, tool]))
   }
@@ -83,7 +86,7 @@ export class ToolSession<Play extends object> implements Environment {
 
   async reset(instance: InstanceId): Promise<Observation> {
     await this.close()
-    const { play, system, prompt, kind } = await this.#rules.open(instance)
+    const { play, system, prompt, kind } = await this.#rules.open(instance, this.#ask)
     this.#play = play
     this.#done = false
     this.#calls = ''
@@ -161,13 +164,17 @@ export class ToolSession<Play extends object> implements Environment {
       return refused(`Not carried out: a message has at most ${callsPerMessage} calls.`)
     const { name, arguments: given } = fieldsOf(call)
     const tool = this.#byName.get(name)
-    return tool === undefined ? refused(noSuchTool(name)) : this.#settled(await tool.call(given, play))
+    return tool === undefined
+      ? refused(noSuchTool(name))
+      : this.#settled(await tool.call(given, play, this.#ask))
   }
 
   async #hear(content: unknown, play: Play): Promise<Answer> {
     const { over, noCall } = this.#rules
     if (this.#done) return refused(over)
-    return typeof noCall === 'string' ? refused(noCall) : this.#settled(await noCall(content, play))
+    return typeof noCall === 'string'
+      ? refused(noCall)
+      : this.#settled(await noCall(content, play, this.#ask))
   }
 
   #settled(answer: Answer): Answer {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../messages/message.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { type Adviser, type Environment, EnvironmentFault, type Task } from './environment.ts'
+import { type Ask, answeredBy, unasked } from './question.ts'
 import { openWatched, saidBy } from './watched-task.ts'
 
 const { definition } = createEchoTask({ stepTimeoutSeconds: 12 })
@@ -147,4 +148,45 @@ it('an observation has the last value of each declared metric, and one that is n
     message: 'step of echo on train/1 failed: the metric score is "many": it is a number',
   })
   expect((await session.reset('train/2')).metrics).toEqual({ score: 0, moves: 99 })
+})
+
+// [WATCHED-4]
+it('a session may wait for a model longer than a step may take, and has its whole time again after the answer', async () => {
+  let asked: Ask = unasked
+  const { promise: said, resolve: say } = Promise.withResolvers<string>()
+  const task = await openWatched(
+    {
+      ...definition,
+      open: async () => {
+        const opened = await definition.open({})
+        return {
+          ...opened,
+          async create(ask) {
+            asked = ask ?? unasked
+            const step = async () => {
+              await asked.judge({ messages: 'Good?' })
+              return await never()
+            }
+            return { ...(await opened.create()), step }
+          },
+        }
+      },
+    },
+    {},
+    reports,
+  )
+  const session = await task.create(answeredBy({ judge: () => said }))
+  await session.reset('train/3')
+  let outcome: unknown
+  const stepping = session.step(action).catch((fault: unknown) => {
+    outcome = fault
+  })
+  await vi.advanceTimersByTimeAsync(600_000)
+  expect(outcome).toBeUndefined()
+  say('yes')
+  await vi.advanceTimersByTimeAsync(11_999)
+  expect(outcome).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(1)
+  await stepping
+  expect(outcome).toMatchObject({ kind: 'no_answer' })
 })

@@ -6,6 +6,7 @@
  * - [WATCHED-2] A failure is an EnvironmentFault that names task, call and instance. Any other error becomes one of kind `failed`.
  * - [WATCHED-3] A call that takes unusually long is reported while it lasts, and a session that cannot be closed is reported, not thrown:
  *   its episode is over.
+ * - [WATCHED-4] The time in which a session waits for a model that it asks is not its own: its limit begins again with the answer.
  */
 import { reasonOf } from '../../faults/reason.ts'
 import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
@@ -20,6 +21,7 @@ import {
   type Task,
   type TaskOptions,
 } from './environment.ts'
+import { type Ask, askedRoles, unasked } from './question.ts'
 
 /** Reports on calls, one sentence each. */
 export interface CallReports {
@@ -80,9 +82,12 @@ function watchedTask(
     }),
     instanceAt: (split, index) =>
       calls.atOnce('instanceAt', `${split} ${index}`, () => task.instanceAt(split, index)),
-    create: async () => {
-      const session = await calls.within(stepSeconds, 'create', undefined, async () => task.create())
-      return new WatchedSession(session, calls, stepSeconds, metrics)
+    create: async (ask = unasked) => {
+      const waits = new ModelWaits()
+      const session = await calls.within(stepSeconds, 'create', undefined, async () =>
+        task.create(waits.counting(ask)),
+      )
+      return new WatchedSession(session, calls, { stepSeconds, metrics, waits })
     },
     ...(demonstrate && {
       demonstrate: (instance, take) =>
@@ -108,19 +113,24 @@ class WatchedSession implements Environment {
   readonly #calls: WatchedCalls
   readonly #stepSeconds: number
   readonly #metrics: DeclaredMetrics | undefined
+  readonly #waits: ModelWaits
   #instance: InstanceId | undefined
   #found: Observation['metrics']
 
   constructor(
     session: Environment,
     calls: WatchedCalls,
-    stepSeconds: number,
-    metrics: DeclaredMetrics | undefined,
+    rules: {
+      readonly stepSeconds: number
+      readonly metrics: DeclaredMetrics | undefined
+      readonly waits: ModelWaits
+    },
   ) {
     this.#session = session
     this.#calls = calls
-    this.#stepSeconds = stepSeconds
-    this.#metrics = metrics
+    this.#stepSeconds = rules.stepSeconds
+    this.#metrics = rules.metrics
+    this.#waits = rules.waits
   }
 
   get tools() {
@@ -130,15 +140,15 @@ class WatchedSession implements Environment {
   reset(instance: InstanceId) {
     this.#instance = instance
     this.#found = undefined
-    return this.#calls.within(this.#stepSeconds, 'reset', instance, async () =>
-      this.#measured(await this.#session.reset(instance)),
-    )
+    return this.#within('reset', async () => this.#measured(await this.#session.reset(instance)))
   }
 
   step(action: Parameters<Environment['step']>[0]) {
-    return this.#calls.within(this.#stepSeconds, 'step', this.#instance, async () =>
-      this.#measured(await this.#session.step(action)),
-    )
+    return this.#within('step', async () => this.#measured(await this.#session.step(action)))
+  }
+
+  #within<T>(call: string, work: () => Promise<T>): Promise<T> {
+    return this.#calls.within(this.#stepSeconds, call, this.#instance, work, this.#waits)
   }
 
   #measured<Seen extends Observation>(seen: Seen): Seen {
@@ -149,6 +159,33 @@ class WatchedSession implements Environment {
 
   close() {
     return this.#calls.closing('the session', this.#instance, async () => this.#session.close())
+  }
+}
+
+/** The waits of a session for the models that it asks. */
+class ModelWaits {
+  #open = 0
+  #call: { readonly begun: () => void; readonly over: () => void } | undefined
+
+  /** @param call hears of the waits of the call in progress; undefined: there is none */
+  during(call: { readonly begun: () => void; readonly over: () => void } | undefined): void {
+    this.#call = call
+  }
+
+  /** The same models, whose answers count as waits. */
+  counting(ask: Ask): Ask {
+    const counted = askedRoles.map((role) => [
+      role,
+      async (question: never) => {
+        if (this.#open++ === 0) this.#call?.begun()
+        try {
+          return await ask[role](question)
+        } finally {
+          if (--this.#open === 0) this.#call?.over()
+        }
+      },
+    ])
+    return Object.fromEntries(counted) as Ask
   }
 }
 
@@ -178,25 +215,34 @@ class WatchedCalls {
     call: string,
     instance: string | undefined,
     work: () => Promise<T>,
+    waits?: ModelWaits,
   ): Promise<T> {
     const { promise: givenUp, reject } = Promise.withResolvers<never>()
     const words = this.#words(call, instance)
-    const limit = setTimeout(
-      () => reject(new EnvironmentFault('no_answer', `${words} did not answer within ${seconds} s`)),
-      seconds * 1000,
-    )
     const reportAfter = seconds > defaultStepSeconds ? reportSeconds.slow : reportSeconds.usual
     let ended: (() => void) | undefined
-    const slow = setTimeout(() => {
-      ended = this.#reportSlow(words, reportAfter, seconds)
-    }, reportAfter * 1000)
+    let timers: readonly NodeJS.Timeout[] = []
+    const stop = () => {
+      for (const timer of timers) clearTimeout(timer)
+    }
+    const start = () => {
+      const tooLate = new EnvironmentFault('no_answer', `${words} did not answer within ${seconds} s`)
+      timers = [
+        setTimeout(() => reject(tooLate), seconds * 1000),
+        setTimeout(() => {
+          ended ??= this.#reportSlow(words, reportAfter, seconds)
+        }, reportAfter * 1000),
+      ]
+    }
+    start()
+    waits?.during({ begun: stop, over: start })
     try {
       return await Promise.race([work(), givenUp])
     } catch (cause) {
       throw this.#faultOf(call, instance, cause)
     } finally {
-      clearTimeout(limit)
-      clearTimeout(slow)
+      waits?.during(undefined)
+      stop()
       ended?.()
     }
   }

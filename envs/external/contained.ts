@@ -28,6 +28,7 @@ import {
   type Task,
   type TaskOptions,
 } from '../contract/environment.ts'
+import type { Ask } from '../contract/question.ts'
 
 /** The same environment, contained. */
 export function contained(definition: EnvironmentDefinition): EnvironmentDefinition {
@@ -42,7 +43,7 @@ export function contained(definition: EnvironmentDefinition): EnvironmentDefinit
 function containedTask(task: Task, owner: CodeOwner): Task {
   const owned = ownedBy(owner, task)
   const own: Partial<Task> = {
-    create: () => ContainedSession.of(task, owner.name),
+    create: (ask) => ContainedSession.of(task, owner.name, ask),
     ...(task.advise === undefined
       ? {}
       : { advise: (instance) => ownedBy(owner, owned.advise?.(instance) ?? {}) as Adviser }),
@@ -62,9 +63,9 @@ class ContainedSession implements Environment, CodeOwner {
     this.#lost.promise.catch(() => undefined)
   }
 
-  static async of(task: Task, name: string): Promise<ContainedSession> {
+  static async of(task: Task, name: string, ask: Ask | undefined): Promise<ContainedSession> {
     const contained = new ContainedSession(name)
-    contained.#session = await runAs(contained, () => task.create())
+    contained.#session = await runAs(contained, () => task.create(ask))
     return contained
   }
 

@@ -61,6 +61,7 @@ export function defineEnvironment<
     turnLimit,
     ...(definition.turnLimitCompletes === true ? { turnLimitCompletes: true } : {}),
     ...(definition.metrics === undefined ? {} : { metrics: definition.metrics }),
+    ...(definition.asks === undefined ? {} : { asks: definition.asks }),
     open: (options) => openDefinedTask(name, { ...definition, tools, turnLimit }, options),
   }
 }

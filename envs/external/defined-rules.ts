@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
 import { type AgentTool, type Answer, calledName, refused } from '../contract/agent-tool.ts'
 import { checkReward, EnvironmentFault, type InstanceId } from '../contract/environment.ts'
+import { type Ask, unasked } from '../contract/question.ts'
 import type { SessionRules } from '../contract/tool-session.ts'
 import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 
@@ -16,8 +17,10 @@ import type { DefinedTool, FirstWords, ToolAnswer } from './definition.ts'
 export interface RuleParts {
   readonly name: string
   readonly tools: Readonly<Record<string, DefinedTool<FirstWords>>>
-  readonly start: (instance: InstanceId) => Promise<FirstWords>
-  readonly answer?: ((content: string, state: FirstWords) => ToolAnswer | Promise<ToolAnswer>) | undefined
+  readonly start: (instance: InstanceId, ask: Ask) => Promise<FirstWords>
+  readonly answer?:
+    | ((content: string, state: FirstWords, ask: Ask) => ToolAnswer | Promise<ToolAnswer>)
+    | undefined
   readonly state?: ((state: FirstWords) => string) | undefined
   readonly close?: ((state: FirstWords) => void | Promise<void>) | undefined
 }
@@ -43,15 +46,15 @@ export function rulesOf({
     tools: Object.entries(tools).map(([tool, defined]) => agentTool(name, tool, defined)),
     unnamed,
     noSuchTool: (called) => `There is no tool "${calledName({ name: called }, unnamed)}". ${advice}`,
-    async noCall(content, state) {
+    async noCall(content, state, ask) {
       const isText = typeof content === 'string' && content.trim() !== ''
       if (answer === undefined || !isText) return refused(advice)
-      return checked(name, name, await answer(content, state))
+      return checked(name, name, await answer(content, state, ask))
     },
     over: 'The episode is over.',
     idle: `no episode of ${name} is being played here`,
-    async open(instance) {
-      const state = await start(instance)
+    async open(instance, ask) {
+      const state = await start(instance, ask)
       const { system, prompt, kind } = state
       return { play: state, system, prompt, ...(typeof kind === 'string' ? { kind } : {}) }
     },
@@ -73,10 +76,10 @@ function agentTool(
       type: 'function',
       function: { name, description, parameters: jsonSchemaOf(parameters) },
     },
-    async call(given, state) {
+    async call(given, state, ask = unasked) {
       const read = await parameters.safeParseAsync(given)
       if (!read.success) return refused(`${shown}: ${faultsOf(read.error)}`)
-      return checked(of, shown, await run(read.data, state))
+      return checked(of, shown, await run(read.data, state, ask))
     },
   }
 }

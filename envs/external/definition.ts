@@ -10,6 +10,7 @@ import { seedOf, uniforms } from '../../identity/identity.ts'
 import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import type { InstanceId } from '../contract/environment.ts'
+import type { Ask, AskedRole } from '../contract/question.ts'
 
 /** The answer to a call: a text that the agent reads. A text alone lets the episode continue. */
 export type ToolAnswer =
@@ -30,7 +31,7 @@ export interface DefinedTool<State, Parameters extends z.ZodObject = z.ZodObject
   /** The arguments; the agent reads them as a JSON schema. */
   readonly parameters: Parameters
   /** Carries out a call whose arguments have passed; what it throws is no fault of the agent. */
-  run(given: z.output<Parameters>, state: State): ToolAnswer | Promise<ToolAnswer>
+  run(given: z.output<Parameters>, state: State, ask: Ask): ToolAnswer | Promise<ToolAnswer>
 }
 
 /** Makes a tool for episodes of this state. */
@@ -53,6 +54,7 @@ export interface EpisodeStart<Item, Settings> {
   readonly item: Item
   readonly settings: Settings
   readonly random: InstanceRandom
+  readonly ask: Ask
 }
 
 /** The messages before the agent's first turn. Whatever else `start` returns is the state of the episode. */
@@ -96,6 +98,8 @@ export interface DefinedEnvironment<
   readonly reward?: string
   /** By name, numbers in the `info` of answers by which a policy may be measured; the last one of an episode counts. */
   readonly metrics?: DeclaredMetrics
+  /** Models that it asks, by the `ask` of `start`, `run` and `answer`: `judge`, `user`. */
+  readonly asks?: readonly AskedRole[]
   /** Turns of an episode; 10 by default. */
   readonly turnLimit?: number
   /** Whether an episode that has played all its turns has completed; otherwise it hit a limit. */
@@ -112,7 +116,7 @@ export interface DefinedEnvironment<
   /** The tools by name, each made by the function that it is given, which knows the type of the state. */
   tools?(tool: ToolMaker<State>): ToolsOf<State, Parameters>
   /** Answers a message without a call; without it the agent is asked to call a tool. */
-  answer?(content: string, state: State): ToolAnswer | Promise<ToolAnswer>
+  answer?(content: string, state: State, ask: Ask): ToolAnswer | Promise<ToolAnswer>
   /**
    * Plays an instance as a good agent would, for the warm start: yields calls and is given the replies.
    * If it uses parts of the state that the agent has not seen, the policy learns to guess them.

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { type DeclaredMetric, metricsProblem } from '../../learning/evaluation/measure.ts'
 import { ExternalFault, importModule } from '../../machine/modules/external-module.ts'
 import type { EnvironmentDefinition } from '../contract/environment.ts'
+import { askedRoles } from '../contract/question.ts'
 import { environments as builtIn } from '../registry.ts'
 import { contained } from './contained.ts'
 
@@ -26,6 +27,7 @@ const definitionSchema = z.looseObject({
   turnLimit: z.int().min(1),
   turnLimitCompletes: z.boolean().optional(),
   stepTimeoutSeconds: z.number().positive().optional(),
+  asks: z.array(z.enum(askedRoles)).optional(),
   metrics: z
     .record(
       z.string(),

@@ -61,7 +61,7 @@ export async function openDefinedTask<
   const rules = rulesOf({
     name,
     tools,
-    start: async (instance) => {
+    start: async (instance, ask) => {
       const { split, index } = locate(splits, instance)
       const entries = listed[split]
       const item = (typeof entries === 'object' ? entries[index] : undefined) as Item
@@ -72,6 +72,7 @@ export async function openDefinedTask<
         item,
         settings,
         random: instanceRandom(name, instance),
+        ask,
       })
     },
     answer: definition.answer as RuleParts['answer'],
@@ -84,7 +85,7 @@ export async function openDefinedTask<
       const { size } = known(splits, split)
       return `${split}/${size === Number.POSITIVE_INFINITY ? index : index % size}`
     },
-    create: async () => new ToolSession(rules),
+    create: async (ask) => new ToolSession(rules, ask),
     ...(definition.expert === undefined
       ? {}
       : { demonstrate: (instance) => demonstrate(definition, new ToolSession(rules), instance) }),

@@ -15,6 +15,8 @@ const names: Readonly<Record<string, string>> = {
   sealTrajectory: 'storing an episode',
   recordGroup: 'storing a group',
   environment: 'an environment',
+  judge: 'a question to the judge',
+  user: 'a question to the simulated user',
 }
 
 /** @example failingWords({ work: 'updatePolicy', attempt: 2, reason: 'no GPU' }) // 'the update failed in attempt 2 and is tried again: no GPU' */

@@ -17,7 +17,7 @@ import type { TrajectoryHolding } from './retention.ts'
 export interface Holdings {
   /** Trajectories of a run, by group and evaluation. */
   trajectories(run: RunId): Promise<TrajectoryHolding[]>
-  /** Deletes observations and actions of the sealed episodes of a group or evaluation. @returns how many episodes */
+  /** Deletes the turns of the sealed episodes of a group or evaluation. @returns how many episodes */
   release(parent: string, now: number): Promise<number>
   /** Gives free pages back to the file system, so far as that needs no copy of the whole file. @returns bytes */
   shrink(): Promise<number>
@@ -62,8 +62,8 @@ export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Hold
           .where('parent', '=', parent)
           .where('checksum', 'is not', null)
           .where('released', 'is', null)
-        await transaction.deleteFrom('observations').where('episode', 'in', sealed).execute()
-        await transaction.deleteFrom('actions').where('episode', 'in', sealed).execute()
+        for (const table of ['observations', 'actions', 'answers', 'answer_faults'] as const)
+          await transaction.deleteFrom(table).where('episode', 'in', sealed).execute()
         const { numUpdatedRows } = await transaction
           .updateTable('episodes')
           .set({ released: now })

@@ -142,6 +142,22 @@ const migrations: Readonly<Record<string, Migration>> = {
     sql`update episodes set success = coalesce(outcome = 'completed' and reward >= 1, 0) where checksum is not null`,
   ),
   '0018_metrics': executing(sql`alter table episodes add column metrics text`),
+  '0019_answers': executing(
+    sql`create table answers (
+      episode text not null, turn integer not null, role text not null, number integer not null,
+      hash text not null, messages text not null, source text not null, model text not null, text text not null,
+      prompt_tokens integer, completion_tokens integer, cost double precision not null,
+      seconds double precision not null, created bigint not null,
+      constraint answers_key primary key (episode, turn, role, number)
+    )`,
+    sql`create table answer_faults (
+      episode text not null, turn integer not null, role text not null, number integer not null, try integer not null,
+      kind text not null, reason text not null,
+      prompt_tokens integer, completion_tokens integer, cost double precision not null,
+      seconds double precision not null, created bigint not null,
+      constraint answer_faults_key primary key (episode, turn, role, number, try)
+    )`,
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -103,6 +103,41 @@ export interface ActionsTable {
   spans: string | null
 }
 
+/** Answers of models to questions of the environment. */
+export interface AnswersTable {
+  episode: string
+  turn: number
+  role: string
+  number: number
+  hash: string
+  /** JSON. */
+  messages: string
+  source: string
+  model: string
+  text: string
+  prompt_tokens: number | null
+  completion_tokens: number | null
+  cost: number
+  seconds: number
+  created: number
+}
+
+/** Tries of a question that gave no answer. */
+export interface AnswerFaultsTable {
+  episode: string
+  turn: number
+  role: string
+  number: number
+  try: number
+  kind: string
+  reason: string
+  prompt_tokens: number | null
+  completion_tokens: number | null
+  cost: number
+  seconds: number
+  created: number
+}
+
 export interface UpdatesTable {
   run: string
   step: number
@@ -221,6 +256,8 @@ export interface Schema {
   episodes: EpisodesTable
   observations: ObservationsTable
   actions: ActionsTable
+  answers: AnswersTable
+  answer_faults: AnswerFaultsTable
   updates: UpdatesTable
   learnt: LearntTable
   evaluations: EvaluationsTable

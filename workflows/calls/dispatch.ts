@@ -54,7 +54,7 @@ const yieldingLimits = {
 interface TurnWait {
   /** Whether it yields to training. */
   readonly yields: boolean
-  /** Time that the engine may take for one action. */
+  /** Time that models may take for one turn: the engine for its action, others for what the environment asks. */
   readonly answerSeconds: number
 }
 
@@ -132,7 +132,9 @@ export function episodeQueue(dispatch: Dispatch): string | undefined {
 }
 
 /** An episode's activities on its environment session. */
-export const environmentActivities = proxyLocalActivities<EnvironmentActivities>({ ...limits, ...local })
+export function environmentActivities(wait: Pick<TurnWait, 'answerSeconds'>) {
+  return proxyLocalActivities<EnvironmentActivities>({ ...turnLimits({ ...wait, yields: false }), ...local })
+}
 
 /** Copying of the turns that an episode begins with. */
 export const branchActivities = proxyLocalActivities<BranchActivities>({ ...limits, ...local })

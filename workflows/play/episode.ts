@@ -116,7 +116,7 @@ async function playTurnByTurn(plan: EpisodePlan, tally: Tally): Promise<Ending> 
   const opening = openingOf(plan)
   const drawOf = drawsOf(plan)
   const { sampleAction } = samplingActivities(plan.dispatch, waitOf(plan))
-  const { openEnvironment, stepEnvironment } = environmentActivities
+  const { openEnvironment, stepEnvironment } = environmentActivities(plan)
   const session = await openEnvironment(opening)
   if (session.sealedAs !== undefined) return { outcome: session.sealedAs }
   const turnLimit = plan.turnLimit ?? session.turnLimit

@@ -47,9 +47,15 @@ export function episodeRules(
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
     ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
-    answerSeconds: policy.engineTimeoutSeconds,
+    answerSeconds: policy.engineTimeoutSeconds + askedSeconds(tasks[taskIndex]),
     ...(orchestration.dashboardUrl ? { dashboardUrl: orchestration.dashboardUrl } : {}),
   }
+}
+
+/** Seconds that the tries of a question to each of a task's models may take. */
+function askedSeconds(task: RunConfig['tasks'][number] | undefined): number {
+  const models = [task?.judge, task?.user].filter((model) => model !== undefined)
+  return models.reduce((sum, { tries, timeoutSeconds }) => sum + tries * timeoutSeconds, 0)
 }
 
 /** @param asked.suite one of the configuration's; asked.episodes, asked.samples other numbers than the suite's own make another evaluation */

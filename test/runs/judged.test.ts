@@ -1,0 +1,93 @@
+/** Judges and simulated users in a real run: their answers are stored with the turns, and asked for once. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
+import { runId } from '../../identity/identity.ts'
+import { homeAt } from '../../storage/disk/home.ts'
+import { openStore, type Store } from '../../storage/store.ts'
+import { type ChatServer, serveChat } from '../support/chat-server.ts'
+import { fetchHistories, replay } from '../support/executions.ts'
+import { createJudgedTask, goodAnswer, judgedConfig } from '../support/judged-task.ts'
+import { removeHome, temporaryHome } from '../support/perdure-process.ts'
+import { createCopyingTrainer, createSpeakingEngine, sayYesOrNo } from '../support/tiny-run.ts'
+
+const home = temporaryHome()
+let session: TrainingSession
+let store: Store
+let chat: ChatServer
+
+beforeAll(async () => {
+  process.env.JUDGE_KEY = 'a-key-of-a-test'
+  chat = await serveChat(({ question }) => ({ text: goodAnswer(question) }))
+  session = await openSession({
+    home,
+    roles: 'all',
+    log: () => undefined,
+    createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
+    createTrainer: () => createCopyingTrainer(),
+    findEnvironment: () => createJudgedTask(),
+  })
+  store = await openStore(homeAt(home).storeFile)
+  const prices = { promptPrice: 1, completionPrice: 10 }
+  const judge = { from: chat.url, model: 'm', apiKey: ['$', '{JUDGE_KEY}'].join(''), ...prices }
+  const user = { from: chat.url, model: 'm' }
+  for (const dispatch of ['local', 'server']) {
+    const sections = { orchestration: { dispatch }, rollout: { maxStaleness: 0 }, training: { updates: 2 } }
+    await session.start(dispatch, judgedConfig({ judge, user }, sections))
+    await session.result(dispatch)
+  }
+}, 120_000)
+
+afterAll(async () => {
+  await store?.close()
+  await session?.close()
+  await chat?.[Symbol.asyncDispose]()
+  removeHome(home)
+})
+
+describe.each(['local', 'server'])('with %s dispatch', (name) => {
+  const episodes = () => store.episodes.page(runId(name), '', 1000)
+
+  // [ASKED-1]
+  it('each turn has its answers in the store, and its reward is the mark of the judge', async () => {
+    const played = await episodes()
+    expect(played).toHaveLength(8)
+    for (const { id, seal } of played) {
+      const answers = await store.answers.list(id)
+      // The reset asks the user, each of three turns both.
+      expect(answers.map(({ turn, role, number }) => `${turn} ${role} ${number}`)).toEqual([
+        '0 user 0',
+        ...[1, 2, 3].flatMap((turn) => [`${turn} judge 0`, `${turn} user 0`]),
+      ])
+      for (const { text, messages, source, model } of answers)
+        expect({ text, source, model }).toEqual({
+          ...{ text: goodAnswer(messages[0]?.content ?? ''), source: chat.url, model: 'scripted-1' },
+        })
+      const marks = answers.filter(({ role }) => role === 'judge').map(({ text }) => Number(text))
+      const paid = (await store.observations.list(id)).slice(1).map(({ reward }) => reward)
+      expect(paid).toEqual(marks)
+      expect(seal).toMatchObject({ outcome: 'completed', reward: marks.reduce((sum, mark) => sum + mark, 0) })
+    }
+  })
+
+  it('tokens and costs are counted: 10 and 2 tokens of a question, at 1 and 10 a million for the judge', async () => {
+    const played = await episodes()
+    const totals = await store.answers.totals([...new Set(played.map(({ parent }) => parent))])
+    // 8 episodes of 7 questions; 24 of them to the judge, at (10 + 2 · 10) millionths.
+    expect(totals).toMatchObject({ answers: 56, faults: 0, tokens: 56 * 12 })
+    expect(totals.cost).toBeCloseTo((24 * 30) / 1e6, 12)
+  })
+})
+
+it('each question is asked once, with the secret of its model alone', () => {
+  // Two runs of 8 episodes of 7 questions.
+  expect(chat.calls).toHaveLength(112)
+  const keys = Map.groupBy(chat.calls, ({ question }) => question.split(' ')[0])
+  expect(new Set(keys.get('mark')?.map(({ authorization }) => authorization))).toEqual(
+    new Set(['Bearer a-key-of-a-test']),
+  )
+  expect(new Set(keys.get('answer')?.map(({ authorization }) => authorization))).toEqual(new Set([undefined]))
+})
+
+it('every execution replays', async () => {
+  expect(await replay(await fetchHistories(home))).toEqual([])
+})
