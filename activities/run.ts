@@ -9,6 +9,7 @@
  * - [PUBLISHED-1] A run that was killed between a publication and its metrics line has the line once it continues.
  * - Recording an order twice changes nothing.
  */
+import { askedVersions } from '../config/schema/asked-model-schema.ts'
 import type { RunConfig } from '../config/schema/schema.ts'
 import type { RunProgress } from '../contract/messages.ts'
 import type { TrainingState } from '../contract/training-state.ts'
@@ -104,8 +105,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await store.runs.publish(run, { version, state })
       // Evaluations that a person or a schedule started are not the run's own children.
       const evaluating = await store.evaluations.unfinished(run, clock.now() - longestEvaluationMs)
-      const asked = [...inUse, ...evaluating]
-      await serving.keepOnly(run, asked)
+      await serving.keepOnly(run, [...inUse, ...evaluating, ...askedVersions(config.tasks)])
       await clean({ run, store, directory }, config, { version, inUse, pinned: kept })
       const update = step === 0 ? undefined : await store.updates.get(run, step)
       const publishSeconds = (clock.monotonic() - since) / 1000

@@ -119,6 +119,7 @@ describe('exportRun', () => {
           tool_calls: [{ type: 'function', function: { name: 'sql', arguments: `{"k${turn}":${turn}}` } }],
         })),
       ],
+      answers: [],
       tokens: [1, 0, 5, 6, 1, 1, 5, 6],
       loss_mask: [0, 0, 1, 1, 0, 0, 1, 1],
       logprobs: [0, 0, -0.1, -1e-8, 0, 0, -0.1, -1e-8].map((value) =>

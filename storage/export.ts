@@ -86,7 +86,12 @@ export async function exportRun(
           const trajectory = await store.episodes.trajectory(id)
           const update = updates.get(parent)
           const lesson = update === undefined ? undefined : await learnt(trajectory, update)
-          const row = trajectoryRow(trajectory, update ?? null, lesson)
+          const row = trajectoryRow(
+            trajectory,
+            update ?? null,
+            lesson,
+            await store.answers.list(trajectory.episode.id),
+          )
           sink.write(row)
           episodes += 1
           tokens += row.tokens.length

@@ -19,6 +19,7 @@ import {
 } from '../../learning/run/metrics.ts'
 import type { UpdateMetrics } from '../../storage/metrics/metrics.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
+import type { AskedTotals } from '../../storage/trajectories/answers.ts'
 
 /** Figures of one task in an update. */
 export interface TaskFigures {
@@ -71,6 +72,8 @@ export interface UpdateFigures extends PlayedFigures, TrainerFigures {
   readonly skipped: SkippedFigures
   /** Groups of earlier updates that were learnt from once more; absent without any. */
   readonly replayed?: number
+  /** Questions that the environments of all these groups have asked; absent without any. */
+  readonly asked?: AskedTotals
   /** Why the update was refused; absent for one that was made. */
   readonly refused?: string
   /** By task. */

@@ -23,6 +23,11 @@ it('an engine of the newest version alone trains without a pool, where updates w
   expect(keyOf({ ...alone, evaluation: { suites: [] } }, latest)).toBeUndefined()
   expect(keyOf({ ...alone, rollout: { maxStaleness: 0 } }, latest)).toBe('rollout.maxStaleness')
   expect(keyOf({ training: { updates: 0 } }, latest)).toBeUndefined()
+  const judged = (judge: object) => ({ ...alone, tasks: [{ judge }] })
+  expect(keyOf(judged({}), latest)).toBe('tasks.0.judge.version')
+  expect(keyOf(judged({}), {})).toBeUndefined()
+  expect(keyOf(judged({ version: 'newest' }), latest)).toBeUndefined()
+  expect(keyOf(judged({ from: 'http://judge/v1', model: 'm' }), latest)).toBeUndefined()
 })
 
 // [DEMAND-1]

@@ -83,7 +83,17 @@ function unmetByServers(
 }
 
 /** Demands that an engine cannot meet which has the newest version alone. */
-function unmetByNewest({ crossPolicy, evaluation }: RunConfig, name: string): UnmetDemand | undefined {
+function unmetByNewest({ tasks, crossPolicy, evaluation }: RunConfig, name: string): UnmetDemand | undefined {
+  for (const [index, task] of tasks.entries())
+    for (const role of ['judge', 'user'] as const) {
+      const { [role]: model } = task
+      if (model?.from === 'policy' && model.version !== 'newest')
+        return {
+          key: `tasks.${index}.${role}.version`,
+          value: model.version ?? 0,
+          allowed: `newest, because the engine ${name} samples from the newest version alone; or an endpoint`,
+        }
+    }
   if (crossPolicy.staleShare > 0)
     return {
       key: 'crossPolicy.staleShare',

@@ -13,6 +13,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { askedVersions } from '../../config/schema/asked-model-schema.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { StoredCourse } from '../../contract/training-state.ts'
 import type { RunId } from '../../identity/identity.ts'
@@ -44,11 +45,12 @@ const dayMs = 24 * 60 * 60 * 1000
 const megabyte = 1e6
 
 /** The retention policy of a configuration. */
-export function retentionPolicy({ training, retention }: RunConfig): RetentionPolicy {
+export function retentionPolicy({ tasks, training, retention }: RunConfig): RetentionPolicy {
   return {
     latestCheckpoints: training.keepCheckpoints,
     everyCheckpoint: retention.everyCheckpoint,
     bestCheckpoints: retention.bestCheckpoints,
+    askedVersions: askedVersions(tasks),
     batches: retention.batches,
     trajectoryMs: retention.trajectoryDays === undefined ? undefined : retention.trajectoryDays * dayMs,
     trajectoryBytes: retention.trajectoryMegabytes * megabyte,

@@ -3,6 +3,7 @@ import { configSchema } from '../../config/schema/schema.ts'
 import { groupId, runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
+import { nothingAsked } from '../../storage/trajectories/answers.ts'
 import { updatePolicy } from './policy-update.ts'
 
 const run = runId('a')
@@ -49,6 +50,7 @@ async function update({ step, stored }: { readonly step: number; readonly stored
         get: async (_, each) => (stored.includes(each) ? made(each) : undefined),
         put: async () => 'first',
       },
+      answers: { totals: async () => nothingAsked },
       flushed: noting('flush'),
     },
     trainerOf: () => {

@@ -38,6 +38,7 @@ import { checkOffer } from '../../policy/trainer/update/losses.ts'
 import type { Groups } from '../../storage/records/groups.ts'
 import type { StoredUpdate, Updates } from '../../storage/records/updates.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Answers } from '../../storage/trajectories/answers.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
@@ -85,6 +86,7 @@ export interface UpdateResult {
 interface UpdateStore extends PlayedGroups {
   readonly groups: Pick<Groups, 'get' | 'list' | 'consume'>
   readonly updates: Pick<Updates, 'get' | 'put'>
+  readonly answers: Pick<Answers, 'totals'>
   readonly flushed: Store['flushed']
 }
 
@@ -116,6 +118,7 @@ export async function updatePolicy(
   const earlier = await earlierGroups(store, request, ids, rules)
   const { batch, learnt, figures } = await collectBatch(store, ids, rules, earlier)
   const { worth, ...collected } = figures
+  const asked = await store.answers.totals(ids)
   const since = clock.monotonic()
   const losses = await lossChoices(opened.config)
   const needs = await lossNeeds(losses)
@@ -133,6 +136,7 @@ export async function updatePolicy(
     ...(opened.config.crossPolicy.weighting === 'adaptive'
       ? { memberWeights: measuredWeights(worth, trained.origins) }
       : {}),
+    ...(asked.answers + asked.faults === 0 ? {} : { asked }),
     waitSeconds: request.waitedSeconds,
     trainSeconds: (clock.monotonic() - since) / 1000,
   }

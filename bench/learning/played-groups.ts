@@ -9,6 +9,7 @@ import type { EpisodeId, GroupId } from '../../identity/identity.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
+import { nothingAsked } from '../../storage/trajectories/answers.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 
 export interface PlayedGroupsInMemory {
@@ -44,6 +45,7 @@ export function playedGroupsInMemory(): PlayedGroupsInMemory {
           return trajectory
         },
       },
+      answers: { totals: async () => nothingAsked },
       flushed: async () => undefined,
       updates: {
         get: async (_, step) => updates.get(step),

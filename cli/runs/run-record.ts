@@ -30,6 +30,7 @@ import { type Home, homeAt } from '../../storage/disk/home.ts'
 import { hasStore } from '../../storage/disk/lost-store.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
+import type { AskedTotals } from '../../storage/trajectories/answers.ts'
 import { CallFault } from '../terminal/failure.ts'
 
 /** A run as its store tells of it. */
@@ -50,6 +51,8 @@ export interface RunRecord {
   readonly evaluations: readonly EvaluationSummary[]
   /** Evaluations that were given up, each with its reason. */
   readonly failedEvaluations?: readonly FailedEvaluation[]
+  /** Questions of its environments to models; absent without any. */
+  readonly asked?: AskedTotals
   /** The version that users take. */
   readonly promoted?: Promotion
 }
@@ -57,6 +60,7 @@ export interface RunRecord {
 async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<RunRecord> {
   const latest = await store.updates.latest(stored.id)
   const { found, failed } = await store.evaluations.findings(stored.id)
+  const asked = await store.answers.totals(stored.id)
   const promoted = await readPromotion(home.run(stored.id).checkpointsDir)
   return {
     run: stored.id,
@@ -70,6 +74,7 @@ async function recordOf(store: Store, home: Home, stored: StoredRun): Promise<Ru
     ...learningOf(await store.runs.state(stored.id)),
     evaluations: inSuiteOrder(stored.config, found),
     ...(failed.length === 0 ? {} : { failedEvaluations: failed }),
+    ...(asked.answers + asked.faults === 0 ? {} : { asked }),
     ...(promoted === undefined ? {} : { promoted }),
   }
 }

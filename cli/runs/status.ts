@@ -8,6 +8,7 @@
 import { Command } from 'commander'
 import { SessionFault } from '../../client/run/session-fault.ts'
 import type { RunProgress } from '../../client/session/training-session.ts'
+import { plain } from '../../learning/statistics/figures.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { isWritable } from '../../storage/sqlite/read-only.ts'
 import { TemporalFault } from '../../temporal/server/fault.ts'
@@ -15,7 +16,7 @@ import { withClient } from '../terminal/command-session.ts'
 import { homeToName, type ReportOptions, reporting, runName } from '../terminal/options.ts'
 import { factLines, Table } from '../terminal/table.ts'
 import { openTerminal, painted, type Terminal } from '../terminal/terminal.ts'
-import { duration, runSeconds } from '../terminal/wording.ts'
+import { count, duration, runSeconds } from '../terminal/wording.ts'
 import { learningWords, nextCommands } from './final-report.ts'
 import { bySuite, findingWords, renderLive } from './live-view.ts'
 import { findRun, listRuns, type RunRecord } from './run-record.ts'
@@ -45,7 +46,9 @@ export function statusCommand(): Command {
                 terminal,
               ),
             ),
-            ...promotedRows(record).map(([name, value]) => ` ${name.padEnd(12)}${value}`),
+            ...[...askedRows(record), ...promotedRows(record)].map(
+              ([name, value]) => ` ${name.padEnd(12)}${value}`,
+            ),
           ]
     const warning = silence === undefined ? {} : { warning: silence }
     const resumable = silence === undefined && isResumable(record, live)
@@ -132,6 +135,7 @@ function recordLines(
     ...(record.detail === undefined ? [] : ([['says', record.detail]] as [string, string][])),
     ['updates', String(record.step)],
     ['version', String(record.version)],
+    ...askedRows(record),
     ...promotedRows(record),
     ...[...bySuite(record.evaluations)].map(([suite, evaluations]): [string, string] => [
       suite,
@@ -149,6 +153,15 @@ function recordLines(
     '',
     'Next:',
     ...nextCommands(record.run, homeToName(home), record.status === 'done', columns),
+  ]
+}
+
+function askedRows({ asked }: RunRecord): readonly [string, string][] {
+  if (asked === undefined) return []
+  const { answers, faults, tokens, cost } = asked
+  const paid = cost === 0 ? '' : `, cost ${plain(cost)}`
+  return [
+    ['asked', `${count(answers)} answers of models, ${count(faults)} faults, ${count(tokens)} tokens${paid}`],
   ]
 }
 

@@ -32,6 +32,19 @@ const askedModelSchema = z.strictObject({
 /** A model that is asked. */
 export type AskedModelConfig = z.output<typeof askedModelSchema>
 
+/** Older versions of the policy that models of these tasks answer from. */
+export function askedVersions(
+  tasks: readonly {
+    readonly judge?: AskedModelConfig | undefined
+    readonly user?: AskedModelConfig | undefined
+  }[],
+): readonly number[] {
+  const models = tasks.flatMap(({ judge, user }) => [judge, user])
+  return models.flatMap((model) =>
+    model?.from === 'policy' && model.version !== 'newest' ? [model.version ?? 0] : [],
+  )
+}
+
 /** The fields of a task that configure models. */
 export const askedModels = {
   judge: askedModelSchema

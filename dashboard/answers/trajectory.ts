@@ -26,6 +26,7 @@ import type {
   BranchRow,
   FoundTokens,
   Observation,
+  ShownAnswer,
   Tokens,
   TrajectoryAction,
   TrajectoryAnswer,
@@ -51,9 +52,11 @@ export async function trajectoryAnswer(
   const episode = await knownEpisode(shown, id)
   const run = await knownRun(shown, episode.run)
   const group = await store.groups.get(episode.parent as never)
+  const answers = await answersOf(store, episode.id)
   const observations = (await store.observations.rows(episode.id)).map((row) => ({
     ...observationOf(row),
     ...timeOf(row),
+    answers: answers.get(row.turn),
   }))
   const actions = (await store.actions.rows(episode.id)).map((row) => ({ ...actionOf(row), ...timeOf(row) }))
   const tokenizer = await tokenizers.of(run.id)
@@ -122,14 +125,34 @@ function timeOf(row: Parameters<typeof turnTimeOf>[0]): Timed {
   return took === undefined ? {} : { took }
 }
 
-function shownObservation(observation: StoredObservation & Timed): Observation {
-  const { messages, reward, done, info, tools, took } = observation
+/** Answers of models by turn, each with the faults before it. */
+async function answersOf(
+  { answers: stored }: Pick<ShownHome['store'], 'answers'>,
+  episode: EpisodeId,
+): Promise<ReadonlyMap<number, readonly ShownAnswer[]>> {
+  const faults = await stored.faults(episode)
+  const shown = (await stored.list(episode)).map((answer) => {
+    const { turn, role, number, source, model, messages, text, seconds } = answer
+    const before = faults.filter((at) => at.turn === turn && at.role === role && at.number === number)
+    const tokens = (answer.promptTokens ?? 0) + (answer.completionTokens ?? 0)
+    const said = { role, source, model, messages, text, seconds, tokens }
+    return { turn, answer: { ...said, faults: before.map(({ reason }) => reason) } }
+  })
+  const byTurn = Map.groupBy(shown, ({ turn }) => turn)
+  return new Map([...byTurn].map(([turn, own]) => [turn, own.map(({ answer }) => answer)]))
+}
+
+function shownObservation(
+  observation: StoredObservation & Timed & { readonly answers: readonly ShownAnswer[] | undefined },
+): Observation {
+  const { messages, reward, done, info, tools, took, answers } = observation
   return {
     messages,
     reward,
     done,
     info,
     ...(tools === undefined ? {} : { tools }),
+    ...(answers === undefined ? {} : { answers }),
     ...(took === undefined ? {} : { took }),
   }
 }

@@ -71,6 +71,22 @@ export interface TurnTime {
   readonly attempt: number
 }
 
+/** The answer of a model to a question of the environment. */
+export interface ShownAnswer {
+  readonly role: string
+  /** `policy`, or the address of an endpoint. */
+  readonly source: string
+  readonly model: string
+  /** In their order. */
+  readonly messages: readonly { readonly role: string; readonly content: string }[]
+  readonly text: string
+  readonly seconds: number
+  /** Tokens that were read and written. */
+  readonly tokens: number
+  /** Tries before it that gave no answer, each in words. */
+  readonly faults: readonly string[]
+}
+
 export interface Observation {
   readonly messages: readonly Message[]
   readonly reward: number
@@ -79,6 +95,8 @@ export interface Observation {
   readonly info: JsonObject
   /** Where they differ from the turn before. */
   readonly tools?: readonly ToolSpec[]
+  /** Answers of models that it follows from; absent without any. */
+  readonly answers?: readonly ShownAnswer[]
   /** Absent where it was not measured, as in turns that a branch begins with. */
   readonly took?: TurnTime
 }

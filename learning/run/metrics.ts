@@ -18,6 +18,8 @@ export const units = {
   tokens: count,
   groups: count,
   turns: amount,
+  questions: count,
+  cost: amount,
   share: { ...amount, atMost: 1 },
   updates: amount,
   steps: count,
@@ -100,6 +102,9 @@ export interface Metric {
   /** Its value for a token, where the embedded trainer reports the mean over tokens. */
   readonly ofToken?: (token: TrainedToken) => number
 }
+
+/** Rows about models that environments ask. */
+const asked = { chart: null, isOptional: true } as const
 
 /** By key of a line; a dot leads into an object. */
 export const metrics = {
@@ -250,6 +255,10 @@ export const metrics = {
     ...{ unit: 'groups', better: null, chart: null, isOptional: true },
     words: 'groups of earlier updates that were learnt from once more',
   },
+  'asked.answers': { ...asked, unit: 'questions', better: null, words: 'answers of models to environments' },
+  'asked.faults': { ...asked, unit: 'questions', better: 'lower', words: 'tries that gave no answer' },
+  'asked.tokens': { ...asked, unit: 'tokens', better: 'lower', words: 'tokens of questions and answers' },
+  'asked.cost': { ...asked, unit: 'cost', better: 'lower', words: 'their cost, by the configured prices' },
   tasks: {
     ...{ unit: 'by task', better: null, chart: null },
     words: 'groups won, lost and mixed; mean and deviation of the advantages; share of the gradient',

@@ -66,6 +66,7 @@ const updateSchema = z.looseObject({
   stale: ratiosSchema.optional(),
   pool_weights: z.record(z.string(), z.number()).optional(),
   skipped: z.object(numberSchemas('skipped.')),
+  asked: z.object(numberSchemas('asked.')).optional(),
   tasks: z.record(
     z.string(),
     z.object({

@@ -9,6 +9,7 @@ const policy: RetentionPolicy = {
   latestCheckpoints: 2,
   everyCheckpoint: 0,
   bestCheckpoints: 1,
+  askedVersions: [],
   batches: 2,
   trajectoryMs: undefined,
   trajectoryBytes: undefined,
@@ -43,6 +44,10 @@ function trajectory(parent: string, parts: Partial<TrajectoryHolding> = {}): Tra
 describe('checkpoints', () => {
   it('keeps version 0, the latest, and what is in use or pinned', () => {
     expect(versionsThatGo({ inUse: [4], pinned: [6] })).toEqual([1, 2, 3, 5, 7, 8])
+  })
+
+  it('keeps those that answer questions of environments', () => {
+    expect(versionsThatGo({}, { askedVersions: [0, 4] })).toEqual([1, 2, 3, 5, 6, 7, 8])
   })
 
   it('keeps every n-th', () => {

@@ -20,6 +20,8 @@ export interface RetentionPolicy {
   readonly everyCheckpoint: number
   /** Best versions of each suite. */
   readonly bestCheckpoints: number
+  /** Versions that answer questions of environments. */
+  readonly askedVersions: readonly number[]
   /** Latest batch files. */
   readonly batches: number
   /** Age beyond which trajectories go; undefined: at no age. */
@@ -94,6 +96,7 @@ function sparedCheckpoints(holdings: RunHoldings, policy: RetentionPolicy): Remo
     0,
     ...inUse,
     ...pinned,
+    ...policy.askedVersions,
     ...versions.slice(-Math.max(1, policy.latestCheckpoints)),
     ...bestVersions(
       holdings.evaluations.filter(({ version }) => versions.includes(version)),

@@ -72,6 +72,7 @@ it('totals add up answers and faults of the groups that are named', async () => 
   await store.answers.addFault(fault)
   // 7 + 3 tokens of the answer, 7 of the fault; 0.5 and 0.25 for them.
   expect(await store.answers.totals([group])).toEqual({ answers: 1, faults: 1, tokens: 17, cost: 0.75 })
+  expect(await store.answers.totals(runId('asked'))).toMatchObject({ answers: 1, tokens: 17 })
   const none = { answers: 0, faults: 0, tokens: 0, cost: 0 }
   expect(await store.answers.totals([groupId(runId('asked'), 1)])).toEqual(none)
   expect(await store.answers.totals([])).toEqual(none)

@@ -7,7 +7,7 @@
  * - [ANSWERS-3] Costs count answers and faults: a wrong answer has its price too.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import type { EpisodeId, ParentId } from '../../identity/identity.ts'
+import type { EpisodeId, ParentId, RunId } from '../../identity/identity.ts'
 import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { AnswerFaultsTable, AnswersTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
@@ -63,6 +63,9 @@ export interface AskedTotals {
   readonly cost: number
 }
 
+/** The sums without a question. */
+export const nothingAsked: AskedTotals = { answers: 0, faults: 0, tokens: 0, cost: 0 }
+
 export interface Answers {
   put(answer: StoredAnswer): Promise<Precedence>
   get(key: QuestionKey): Promise<StoredAnswer | undefined>
@@ -72,8 +75,8 @@ export interface Answers {
   addFault(fault: Omit<AnswerFault, 'try'>): Promise<void>
   /** In the order of turns and tries. */
   faults(episode: EpisodeId): Promise<readonly AnswerFault[]>
-  /** The sums over all episodes of these groups and evaluations. */
-  totals(parents: readonly ParentId[]): Promise<AskedTotals>
+  /** The sums over all episodes of these groups and evaluations, or of a run. */
+  totals(of: readonly ParentId[] | RunId): Promise<AskedTotals>
 }
 
 export function createAnswers(db: Kysely<Schema>, statements: Statements): Answers {
@@ -102,10 +105,10 @@ export function createAnswers(db: Kysely<Schema>, statements: Statements): Answe
 
     faults: async (episode) => (await statements.all(faultsOf, [episode])).map(faultOf),
 
-    async totals(parents) {
+    async totals(of) {
       const [answers, faults] = await Promise.all([
-        sumsOf(db, 'answers', parents),
-        sumsOf(db, 'answer_faults', parents),
+        sumsOf(db, 'answers', of),
+        sumsOf(db, 'answer_faults', of),
       ])
       return {
         answers: answers.rows,
@@ -143,13 +146,18 @@ function costOf({ promptTokens, completionTokens, cost, seconds }: AnswerCost): 
   return [promptTokens, completionTokens, cost, seconds]
 }
 
-async function sumsOf(db: Kysely<Schema>, table: 'answers' | 'answer_faults', parents: readonly ParentId[]) {
-  if (parents.length === 0) return { rows: 0, tokens: 0, cost: 0 }
+async function sumsOf(
+  db: Kysely<Schema>,
+  table: 'answers' | 'answer_faults',
+  of: readonly ParentId[] | RunId,
+) {
+  if (of.length === 0) return { rows: 0, tokens: 0, cost: 0 }
+  const which = typeof of === 'string' ? sql`e.run = ${of}` : sql`e.parent in (${sql.join(of)})`
   const { rows } = await sql<{ rows: number; tokens: number; cost: number }>`
     select count(*) as rows, coalesce(sum(a.cost), 0) as cost,
       coalesce(sum(coalesce(a.prompt_tokens, 0) + coalesce(a.completion_tokens, 0)), 0) as tokens
     from ${sql.table(table)} a join episodes e on e.id = a.episode
-    where e.parent in (${sql.join(parents)})`.execute(db)
+    where ${which}`.execute(db)
   return rows[0] ?? { rows: 0, tokens: 0, cost: 0 }
 }
 

@@ -9,6 +9,7 @@
 import type { SchemaElement } from 'hyparquet-writer'
 import { jsonLine } from '../../machine/files/shown-text.ts'
 import type { Message } from '../../messages/message.ts'
+import type { StoredAnswer } from './answers.ts'
 import type { LearntEpisode } from './learnt-episode.ts'
 import type { Trajectory } from './trajectory.ts'
 
@@ -21,6 +22,15 @@ export interface MessageRow {
     readonly type: 'function'
     readonly function: { readonly name: string; readonly arguments: string }
   }[]
+}
+
+/** The answer of a model; its turn is that of the observation that follows from it. */
+interface AnswerRow {
+  readonly turn: number
+  readonly role: string
+  readonly model: string
+  readonly question: string
+  readonly answer: string
 }
 
 export interface TrajectoryRow {
@@ -42,6 +52,8 @@ export interface TrajectoryRow {
   readonly created: number
   readonly ended: number
   readonly messages: readonly MessageRow[]
+  /** Answers of models to the environment's questions, in the order of turns. */
+  readonly answers: readonly AnswerRow[]
   /** [time], as are the next three. */
   readonly tokens: readonly number[]
   readonly loss_mask: readonly number[]
@@ -57,7 +69,12 @@ export interface TrajectoryRow {
 export type Learnt = Pick<LearntEpisode, 'advantages'> | 'not kept'
 
 /** @param update step of the update that consumed the episode's group, null for none */
-export function trajectoryRow(trajectory: Trajectory, update: number | null, learnt?: Learnt): TrajectoryRow {
+export function trajectoryRow(
+  trajectory: Trajectory,
+  update: number | null,
+  learnt?: Learnt,
+  answers: readonly StoredAnswer[] = [],
+): TrajectoryRow {
   const { episode, messages, tokens, lossMask, logprobs, versions } = trajectory
   return {
     episode: episode.id,
@@ -75,6 +92,7 @@ export function trajectoryRow(trajectory: Trajectory, update: number | null, lea
     created: episode.created,
     ended: episode.seal.ended,
     messages: messages.map(messageRow),
+    answers: answers.map(answerRow),
     tokens: Array.from(tokens),
     loss_mask: Array.from(lossMask),
     logprobs: Array.from(logprobs),
@@ -95,6 +113,10 @@ function ofTokens({ tokens, turns }: Trajectory, advantages: LearntEpisode['adva
   return all
 }
 
+function answerRow({ turn, role, model, messages, text: answer }: StoredAnswer): AnswerRow {
+  return { turn, role, model, question: messages.at(-1)?.content ?? '', answer }
+}
+
 function messageRow(message: Message): MessageRow {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
   return {
@@ -110,7 +132,7 @@ function messageRow(message: Message): MessageRow {
 
 /** The columns in Parquet's terms: lists in the three-level form that all readers know. */
 export const trajectorySchema: readonly SchemaElement[] = [
-  { name: 'root', num_children: 21 },
+  { name: 'root', num_children: 22 },
   text('episode'),
   text('run'),
   text('parent'),
@@ -138,6 +160,14 @@ export const trajectorySchema: readonly SchemaElement[] = [
       text('arguments'),
     ]),
   ]),
+  ...list('answers', [
+    struct('element', 5),
+    int32('turn'),
+    text('role'),
+    text('model'),
+    text('question'),
+    text('answer'),
+  ]),
   ...list('tokens', [int32('element')]),
   ...list('loss_mask', [int32('element')]),
   ...list('logprobs', [{ name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }]),
@@ -163,6 +193,7 @@ export const trajectoryColumns = [
   'created',
   'ended',
   'messages',
+  'answers',
   'tokens',
   'loss_mask',
   'logprobs',

@@ -32,6 +32,7 @@ import { type Architecture, elementCount, weightSpecs } from '../../policy/trans
 import { homeAt } from '../../storage/disk/home.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
 import type { StoredUpdate } from '../../storage/records/updates.ts'
+import { nothingAsked } from '../../storage/trajectories/answers.ts'
 import type { SealedEpisode } from '../../storage/trajectories/episode.ts'
 import type { Trajectory } from '../../storage/trajectories/trajectory.ts'
 import { shape } from './plain-policy.ts'
@@ -286,6 +287,7 @@ function storeOf(episodes: readonly PlainEpisode[]) {
       get: async (_: unknown, at: number) => (at < step ? before : undefined),
       put: async () => 'first' as const,
     },
+    answers: { totals: async () => nothingAsked },
     flushed: async () => undefined,
   }
   return { store, groups: [...groups.keys()] }

@@ -1,8 +1,17 @@
 /** Judges and simulated users in a real run: their answers are stored with the turns, and asked for once. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findRun } from '../../cli/runs/run-record.ts'
+import { createLearntGroups } from '../../client/learnt-groups.ts'
 import { openSession, type TrainingSession } from '../../client/session/training-session.ts'
+import { trajectoryAnswer } from '../../dashboard/answers/trajectory.ts'
 import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
+import { exportRun } from '../../storage/export.ts'
+import { readMetrics } from '../../storage/metrics/metrics.testing.ts'
+import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { type ChatServer, serveChat } from '../support/chat-server.ts'
 import { fetchHistories, replay } from '../support/executions.ts'
@@ -44,6 +53,32 @@ afterAll(async () => {
   removeHome(home)
 })
 
+it('answers are exported with their turns', async () => {
+  for (const format of ['jsonl', 'parquet'] as const)
+    await exportRun(store, runId('local'), { format, out: join(home, `run.${format}`) })
+  const [row] = readFileSync(join(home, 'run.jsonl'), 'utf8').split('\n')
+  const { answers } = JSON.parse(row ?? '') as { readonly answers: readonly object[] }
+  expect(answers).toHaveLength(7)
+  expect(answers[1]).toEqual({
+    ...{ turn: 1, role: 'judge', model: 'scripted-1' },
+    question: expect.stringMatching(/^mark word 1 of train/),
+    answer: expect.stringMatching(/^0\.\d$/),
+  })
+  const [same] = await parquetReadObjects({ file: await asyncBufferFromFile(join(home, 'run.parquet')) })
+  expect(same?.answers).toEqual(answers)
+})
+
+it('the page has them beside the observation that follows from them', async () => {
+  const [episode] = await store.episodes.page(runId('local'), '', 1)
+  const shown = { home: homeAt(home), store, temporalPage: () => ({}) }
+  const parts = { learnt: createLearntGroups(shown), tokenizers: { of: async () => undefined } }
+  const { turns } = await trajectoryAnswer(shown as never, parts as never, episode?.id ?? '')
+  expect(turns.map(({ observation: { answers = [] } }) => answers.map(({ role }) => role))).toEqual([
+    ...[['user'], ['judge', 'user'], ['judge', 'user']],
+  ])
+  expect(turns[1]?.observation.answers?.[0]).toMatchObject({ source: chat.url, tokens: 12, faults: [] })
+})
+
 describe.each(['local', 'server'])('with %s dispatch', (name) => {
   const episodes = () => store.episodes.page(runId(name), '', 1000)
 
@@ -75,6 +110,12 @@ describe.each(['local', 'server'])('with %s dispatch', (name) => {
     // 8 episodes of 7 questions; 24 of them to the judge, at (10 + 2 · 10) millionths.
     expect(totals).toMatchObject({ answers: 56, faults: 0, tokens: 56 * 12 })
     expect(totals.cost).toBeCloseTo((24 * 30) / 1e6, 12)
+    const lines = readMetrics(homeAt(home).run(runId(name)).metricsFile).filter(isUpdateMetrics)
+    // Each of two updates learns from half of them.
+    expect(lines.map(({ asked }) => asked)).toEqual(
+      [1, 2].map(() => ({ answers: 28, faults: 0, tokens: 336, cost: expect.closeTo((12 * 30) / 1e6, 12) })),
+    )
+    expect(await findRun(home, name)).toMatchObject({ asked: { answers: 56, faults: 0, tokens: 672 } })
   })
 })
 

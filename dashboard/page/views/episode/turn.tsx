@@ -5,6 +5,7 @@ import { plain } from '../../../../learning/statistics/figures.ts'
 import type { Message, ToolCall, ToolSpec } from '../../../../messages/message.ts'
 import type {
   Observation,
+  ShownAnswer,
   TrajectoryAction,
   TrajectoryAnswer,
   TrajectoryTurn,
@@ -54,6 +55,9 @@ const ObservationView: FunctionComponent<{ observation: Observation; renderer: R
 }) => (
   <>
     {observation.tools === undefined ? null : <ToolList tools={observation.tools} />}
+    {(observation.answers ?? []).map((answer, at) => (
+      <AnswerView key={at} answer={answer} />
+    ))}
     {observation.messages.map((message, at) => (
       <MessageView key={at} message={message} observation={observation} renderer={renderer} />
     ))}
@@ -69,6 +73,30 @@ const ObservationView: FunctionComponent<{ observation: Observation; renderer: R
     )}
   </>
 )
+
+/** The answer of a model to the environment, with its question and the tries before. */
+const AnswerView: FunctionComponent<{ answer: ShownAnswer }> = ({ answer }) => {
+  const { role, source, model, messages, text, seconds, tokens, faults } = answer
+  return (
+    <details class="small">
+      <summary>
+        {role}: {visible(text.slice(0, 80))} <span class="badge">{visible(model)}</span>{' '}
+        <Took took={{ seconds, attempt: faults.length + 1 }} how="answered" />{' '}
+        <span class="quiet">{tokens} tokens</span>
+      </summary>
+      <p class="quiet">asked: {visible(source)}</p>
+      {messages.map((message, at) => (
+        <Folded key={at} text={message.content} />
+      ))}
+      <Folded text={text} class="said" />
+      {faults.map((fault) => (
+        <div key={fault} class="problem">
+          <Folded text={fault} />
+        </div>
+      ))}
+    </details>
+  )
+}
 
 /** Badges of what a half of a turn took; a first try is not worth a word. */
 const Took: FunctionComponent<{ took: TurnTime | undefined; how: string }> = ({ took, how }) =>
