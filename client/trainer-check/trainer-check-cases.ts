@@ -162,7 +162,7 @@ export const checkedCases: readonly CheckedCase[] = [
     name: 'two tasks, one by epo, whose entropies are below, within and above its bounds',
     changes: (request) => ({
       ...changing({
-        ...{ loss: undefined, losses: ['epo', 'clipped'], entropyCoefficient: 0.2 },
+        ...{ loss: undefined, losses: ['epo', 'clipped'], entropyCoefficient: 0.05 },
         entropyBand: { low: 2.5, high: 2.8, pull: 1.5 },
       })(request),
       batchFile: join(request.toCheckpointDir, '..', 'tasks-batch'),
