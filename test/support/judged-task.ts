@@ -7,23 +7,17 @@
 import { createHash } from 'node:crypto'
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
-import type { Ask } from '../../envs/contract/question.ts'
 import { defineEnvironment, z } from '../../index.ts'
 import { tinyConfig } from './tiny-run.ts'
 
 export interface JudgedOptions {
-  /** Called before a word is judged; what it throws is the environment's fault. */
-  readonly beforeWord?: (instance: string, word: string, ask: Ask) => void | Promise<void>
-  /** Goes around the judge, as the code of an environment may. */
-  readonly judging?: (judge: () => Promise<number>) => Promise<number>
+  /** Called when a word was judged and answered; what it throws is the environment's fault. */
+  readonly afterWord?: (place: string) => void
 }
 
 const turns = 3
 
-export function createJudgedTask({
-  beforeWord = () => undefined,
-  judging = (judge) => judge(),
-}: JudgedOptions = {}): EnvironmentDefinition {
+export function createJudgedTask({ afterWord }: JudgedOptions = {}): EnvironmentDefinition {
   return defineEnvironment('judged', {
     asks: ['judge', 'user'],
     turnLimit: 6,
@@ -37,14 +31,14 @@ export function createJudgedTask({
         description: 'Says a word.',
         parameters: z.object({ word: z.string() }),
         async run({ word }, state, ask) {
-          await beforeWord(state.instance, word, ask)
           state.words += 1
           const place = `word ${state.words} of ${state.instance} is ${word}`
           // Both at once, as an environment may ask.
           const [mark, reply] = await Promise.all([
-            judging(() => ask.judge({ messages: `mark ${place}`, read: markIn })),
+            ask.judge({ messages: `mark ${place}`, read: markIn }),
             ask.user({ messages: `answer ${place}` }),
           ])
+          afterWord?.(place)
           return { reply, reward: mark, done: state.words === turns }
         },
       }),
@@ -72,4 +66,13 @@ export function judgedConfig(
 ): RunConfig {
   const config = tinyConfig(sections, 'judged')
   return configSchema.parse({ ...config, tasks: [{ ...config.tasks[0], ...models }] })
+}
+
+/** A synchronous run of updates on eight episodes each, so that it is the same whatever fails. */
+export function synchronousJudged(url: string, updates: number, models: object = {}): RunConfig {
+  const model = { from: url, model: 'm', ...models }
+  return judgedConfig(
+    { judge: model, user: model },
+    { rollout: { groupSize: 2, groupsPerUpdate: 4, maxStaleness: 0 }, training: { updates } },
+  )
 }
