@@ -57,6 +57,7 @@ export type {
   TrainerOptions,
   UpdateRequest,
   UpdateStatistics,
+  ValuesRequest,
   WarmStartRequest,
   WarmStartStatistics,
 } from './policy/trainer/trainer.ts'

@@ -198,8 +198,13 @@ function isWon({ trajectory: { episode } }: CollectedEpisode): boolean {
   return episode.seal.success
 }
 
-/** A group as an algorithm compares it. @throws UnrewardedEpisode */
-export function batchGroup(task: string, played: readonly Trajectory[], rules: RewardRules): BatchGroup {
+/** A group as an algorithm compares it. @param values [group][turns] learnt, where it reads them @throws UnrewardedEpisode */
+export function batchGroup(
+  task: string,
+  played: readonly Trajectory[],
+  rules: RewardRules,
+  values?: readonly (readonly number[])[],
+): BatchGroup {
   const instance = played[0]?.episode.instance
   return {
     task,
@@ -207,11 +212,12 @@ export function batchGroup(task: string, played: readonly Trajectory[], rules: R
     rewards: played.map((trajectory) => rewardIn({ trajectory })),
     atLeast: rules.atLeast,
     actionTokens: played.map(actionTokensOf),
-    episodes: played.map(({ episode: { seal }, turns }) => ({
+    episodes: played.map(({ episode: { seal }, turns }, sample) => ({
       completed: seal.outcome === 'completed',
       keepsPay: keepsPay(seal.outcome, rules),
       steps: turns.map(({ state, paid }) => ({ state, paid })),
       turnTokens: turns.map(({ begin, end }) => end - begin),
+      ...(values === undefined ? {} : { values: values[sample] ?? [] }),
     })),
   }
 }

@@ -25,6 +25,8 @@ export interface BatchEpisode {
   readonly imitation?: number
   /** Which of the objective's losses it has; absent: the first. */
   readonly loss?: number
+  /** [turns] what values are fitted to; absent: 0. */
+  readonly valueTargets?: readonly number[]
 }
 
 /** Which of the tensors are needed that a batch may have; absent: none. */
@@ -36,12 +38,14 @@ interface NeededTensors {
   readonly observationWeight?: number
   /** Tasks have losses of their own. */
   readonly hasLosses?: boolean
+  /** Turns have learnt values. */
+  readonly hasValues?: boolean
 }
 
 /** Joins episodes to a batch. */
 export function batchTensors(
   episodes: readonly BatchEpisode[],
-  { isWeighted, isImitating, observationWeight = 0, hasLosses }: NeededTensors = {},
+  { isWeighted, isImitating, observationWeight = 0, hasLosses, hasValues }: NeededTensors = {},
 ): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
   const batch: UpdateBatch & { readonly stale: Uint8Array } = {
@@ -55,12 +59,14 @@ export function batchTensors(
     ...(isImitating ? { imitation: new Float32Array(total) } : {}),
     stale: new Uint8Array(total),
     ...(hasLosses ? { losses: new Uint8Array(total) } : {}),
+    ...(hasValues ? { turnStarts: new Uint8Array(total), valueTargets: new Float32Array(total) } : {}),
   }
   const read = episodes.map(({ trajectory }) => (observationWeight > 0 ? readTokens(trajectory) : []))
   const readWeight = observationWeight / Math.max(1, read.flat().length)
   let at = 0
   for (const [index, episode] of episodes.entries()) {
     const { trajectory, stale = [], advantages, weight = 0, imitation = 0, loss = 0 } = episode
+    const { valueTargets = [] } = episode
     batch.tokens.set(trajectory.tokens, at)
     batch.lossMask.set(trajectory.lossMask, at)
     batch.behaviourLogprobs.set(trajectory.logprobs, at)
@@ -72,6 +78,11 @@ export function batchTensors(
       batch.weights?.fill(weight, at + begin, at + end)
       batch.imitation?.fill(imitation, at + begin, at + end)
       batch.losses?.fill(loss, at + begin, at + end)
+      // A turn without a token begins nowhere.
+      if (end > begin) {
+        batch.turnStarts?.fill(1, at + begin, at + begin + 1)
+        batch.valueTargets?.fill(valueTargets[turn] ?? 0, at + begin, at + begin + 1)
+      }
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
     for (const place of read[index] ?? []) batch.imitation?.fill(readWeight, at + place, at + place + 1)

@@ -42,6 +42,7 @@ import type { Answers } from '../../storage/trajectories/answers.ts'
 import type { UpdateFigures } from '../metrics/update-metrics.ts'
 import { requireUpdate } from '../stored/known-work.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
+import { askedValues } from './asked-values.ts'
 import { earlierGroups } from './earlier-groups.ts'
 import { type EntropyBonus, entropyBonus } from './entropy-bonus.ts'
 import { lossChoices, lossNeeds } from './loss-choices.ts'
@@ -116,7 +117,9 @@ export async function updatePolicy(
   const ids = groups.map(({ group }) => group)
   const rules = rulesOf(opened, request)
   const earlier = await earlierGroups(store, request, ids, rules)
-  const { batch, learnt, figures } = await collectBatch(store, ids, rules, earlier)
+  const fromCheckpointDir = checkpointOnce(opened, request, tools.log)
+  const valuesOf = await valuesAsked(request, opened, fromCheckpointDir, tools)
+  const { batch, learnt, figures } = await collectBatch(store, ids, rules, earlier, valuesOf)
   const { worth, ...collected } = figures
   const asked = await store.answers.totals(ids)
   const since = clock.monotonic()
@@ -125,7 +128,8 @@ export async function updatePolicy(
   const learning = settingsInForce(opened.config.learning, request.learning)
   const { training } = opened.config
   const entropy = await entropyBonus(store.updates, request, { learning, training }, needs.smoothsEntropy)
-  const trained = await train(request, opened, batch, { losses, entropy, ...needs }, tools)
+  const given = { losses, entropy, ...needs }
+  const trained = await train(request, opened, { batch, fromCheckpointDir }, given, tools)
   const statistics: UpdateFigures = {
     ...collected,
     ...ratiosByOrigin(trained.origins),
@@ -172,11 +176,12 @@ async function consumedGroups(
 async function train(
   request: UpdateRequest,
   { config, directory }: OpenRun,
-  batch: UpdateBatch | null,
+  learnt: { readonly batch: UpdateBatch | null; readonly fromCheckpointDir: () => Promise<string> },
   objective: Omit<GivenObjective, 'reference'>,
   { trainerOf, onProgress, signal, log }: UpdateTools,
 ): Promise<Trained> {
-  const fromCheckpointDir = await goodCheckpoint(directory.checkpointsDir, request.version, log)
+  const { batch } = learnt
+  const fromCheckpointDir = await learnt.fromCheckpointDir()
   const trainer = trainerOf(config.policy)
   if (batch === null) {
     // A run that never learns would otherwise end as done with a trainer that cannot be started.
@@ -269,6 +274,36 @@ function learningOf(
     gradientLimit,
     microBatchTokens,
   }
+}
+
+/** The checkpoint that an update starts from, looked for once. */
+function checkpointOnce(
+  { directory }: OpenRun,
+  { version }: Pick<UpdateRequest, 'version'>,
+  log: (line: string) => void,
+): () => Promise<string> {
+  let found: Promise<string> | undefined
+  return () => (found ??= goodCheckpoint(directory.checkpointsDir, version, log))
+}
+
+/** Learnt values of turns, where the algorithm reads them. */
+function valuesAsked(
+  { step }: Pick<UpdateRequest, 'step'>,
+  { config, directory }: OpenRun,
+  fromCheckpointDir: () => Promise<string>,
+  { trainerOf, signal }: Pick<UpdateTools, 'trainerOf' | 'signal'>,
+): ReturnType<typeof askedValues> {
+  const { algorithm, microBatchTokens } = config.learning
+  return askedValues(
+    algorithm,
+    () => trainerOf(config.policy),
+    async () => ({
+      batchFile: directory.batchFile(step),
+      checkpointDir: await fromCheckpointDir(),
+      microBatchTokens,
+    }),
+    signal,
+  )
 }
 
 /** The checkpoint of a version, or the newest good one before it. */

@@ -11,9 +11,10 @@ import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
 import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
-import type { BatchGroup } from '../../learning/algorithms/batch-advantages.ts'
+import { type BatchGroup, comparedGroup } from '../../learning/algorithms/batch-advantages.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
+import { turnEstimates } from '../../learning/algorithms/turns/turn-ppo.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
@@ -32,7 +33,7 @@ import {
   type CollectedGroup,
   figuresOf,
 } from './batch-figures.ts'
-import { batchTensors } from './batch-tensors.ts'
+import { type BatchEpisode, batchTensors } from './batch-tensors.ts'
 
 export interface CollectedBatch {
   /** Null where there is nothing to learn from: no group carries a preference, and nothing is imitated. */
@@ -59,11 +60,15 @@ export interface EarlierGroups {
   readonly compared: readonly GroupId[]
 }
 
+/** Gives the learnt value of each turn of episodes: [episodes][turns]. */
+export type TurnValues = (played: readonly Trajectory[]) => Promise<readonly (readonly number[])[]>
+
 /** A group before the batch decides which are trained on. */
 type PlayedGroup = Omit<CollectedGroup, 'skipped' | 'replayed'>
 
 /**
  * @param earlier groups of earlier updates; what retention has deleted of them is left out
+ * @param valuesOf where the algorithm reads values
  * @throws StorageFault `missing`, `corrupt`; UnrewardedEpisode; ExternalFault of a custom algorithm
  */
 export async function collectBatch(
@@ -71,6 +76,7 @@ export async function collectBatch(
   groups: readonly GroupId[],
   rules: BatchRules,
   earlier: EarlierGroups = { replays: [], compared: [] },
+  valuesOf?: TurnValues,
 ): Promise<CollectedBatch> {
   const played: PlayedGroup[] = []
   for (const id of groups) played.push(await collectGroup(store, id, rules))
@@ -85,8 +91,9 @@ export async function collectBatch(
   )
   const compared = await collectEarlier(store, earlier.compared, rules)
   const learntFrom = [...collected.filter(({ skipped }) => !skipped), ...replayed]
-  const learnable = learntFrom.map((group) => ({
-    ...comparable(group, rules),
+  const values = await valuesByGroup(learntFrom, valuesOf)
+  const learnable = learntFrom.map((group, index) => ({
+    ...comparable(group, rules, values?.[index]),
     ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
   }))
   const advantages = await advantagesBy(rules.learning.algorithm, learnable, {
@@ -105,6 +112,7 @@ export async function collectBatch(
       imitationWeights = [],
       inBatch = [],
     } = plan.groups[index] ?? {}
+    const targets = values && valueTargets(learnable[index], rules)
     return episodes
       .map((episode, sample) => ({
         ...episode,
@@ -113,6 +121,7 @@ export async function collectBatch(
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
         loss: losses.indexOf(lossOfTask(rules, task)),
+        valueTargets: targets?.[sample] ?? [],
       }))
       .filter((_, sample) => inBatch[sample])
   })
@@ -128,24 +137,66 @@ export async function collectBatch(
           isImitating,
           observationWeight,
           hasLosses: losses.length > 1,
+          hasValues: values !== undefined,
         }),
-    learnt: isEmpty
-      ? []
-      : batchEpisodes.map(({ trajectory, isReplayed, advantages, weight, imitation }) => ({
-          episode: trajectory.episode.id,
-          source: isReplayed ? 'replayed' : 'played',
-          tokens: trajectory.tokens.length,
-          advantages,
-          weight: isWeighted ? weight : 1,
-          imitation: isImitating ? imitation : 0,
-        })),
+    learnt: isEmpty ? [] : learntEpisodes(batchEpisodes, { isWeighted, isImitating }),
     figures: figuresOf(collected, plan, replayed),
   }
 }
 
-function comparable({ task, episodes }: PlayedGroup, rules: BatchRules): BatchGroup {
+/** The record of the episodes of a batch. */
+function learntEpisodes(
+  episodes: readonly (BatchEpisode & {
+    readonly trajectory: Trajectory
+    readonly isReplayed: boolean
+    readonly weight: number
+    readonly imitation: number
+  })[],
+  { isWeighted, isImitating }: { readonly isWeighted: boolean; readonly isImitating: boolean },
+): readonly LearntEpisode[] {
+  return episodes.map(({ trajectory, isReplayed, advantages, weight, imitation }) => ({
+    episode: trajectory.episode.id,
+    source: isReplayed ? 'replayed' : 'played',
+    tokens: trajectory.tokens.length,
+    advantages,
+    weight: isWeighted ? weight : 1,
+    imitation: isImitating ? imitation : 0,
+  }))
+}
+
+/** The learnt values of groups: [groups][group][turns]; undefined where the algorithm reads none. */
+async function valuesByGroup(
+  groups: readonly CollectedGroup[],
+  valuesOf: TurnValues | undefined,
+): Promise<readonly (readonly (readonly number[])[])[] | undefined> {
+  const played = groups.map(({ episodes }) => episodes.map(({ trajectory }) => trajectory))
+  const found = await valuesOf?.(played.flat())
+  let begin = 0
+  return (
+    found &&
+    played.map(({ length }) => {
+      begin += length
+      return found.slice(begin - length, begin)
+    })
+  )
+}
+
+/** [group][turns] what the values of a group's turns are fitted to */
+function valueTargets(
+  group: BatchGroup | undefined,
+  { learning: { stepGroups } }: BatchRules,
+): readonly (readonly number[])[] {
+  const { episodes = [] } = group === undefined ? {} : comparedGroup(group)
+  return episodes.map((episode) => turnEstimates(episode, stepGroups.discount).targets)
+}
+
+function comparable(
+  { task, episodes }: PlayedGroup,
+  rules: BatchRules,
+  values?: readonly (readonly number[])[],
+): BatchGroup {
   const trajectories = episodes.map(({ trajectory }) => trajectory)
-  return batchGroup(task, trajectories, rewardRules(rules, task))
+  return batchGroup(task, trajectories, rewardRules(rules, task), values)
 }
 
 /** Groups of earlier updates, without those that retention has deleted. */

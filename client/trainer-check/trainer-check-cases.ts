@@ -169,6 +169,13 @@ export const checkedCases: readonly CheckedCase[] = [
     }),
   },
   {
+    name: 'turn_ppo, whose values are fitted',
+    changes: ({ toCheckpointDir, objective }) => ({
+      objective: { ...objective, loss: 'turn_ppo' },
+      batchFile: join(toCheckpointDir, '..', 'values-batch'),
+    }),
+  },
+  {
     name: 'dgg',
     changes: (request) => ({
       ...changing({ loss: 'dgg' })(request),
@@ -244,6 +251,9 @@ export async function fixtureIn(folder: string, embedded: Trainer): Promise<Trai
     ...batch,
     losses: batch.lossMask.map((counts, i) => (counts === 1 ? episodeAt(batch.offsets, i) % 2 : 0)),
   })
+  const turnStarts = batch.lossMask.map((counts, i) => (counts > (batch.lossMask[i - 1] ?? 1) ? 1 : 0))
+  const valueTargets = batch.advantages.map((_, i) => Math.sin(i) * (turnStarts[i] ?? 0))
+  await writeUpdateBatch(at('values-batch'), { ...batch, turnStarts, valueTargets })
   await writeUpdateBatch(at('turns-batch'), {
     ...batch,
     advantages: batch.advantages.map(

@@ -7,7 +7,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { trainerRows } from '../../learning/run/metrics.ts'
-import { readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
+import { type CheckpointContent, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { readWithMoments } from '../../policy/checkpoints/restoring.ts'
 import type { Trainer, UpdateRequest, UpdateStatistics } from '../../policy/trainer/trainer.ts'
 import type { CheckedCase, TrainerFixture } from './trainer-check-cases.ts'
@@ -57,6 +57,12 @@ export async function agreement(
     throw new BrokenPromise(
       `${other.state.step} steps and ${other.optimizer?.step} behind the moments, expected ${mine.state.step} and ${mine.optimizer?.step}`,
     )
+  const [head, otherHead] = [mine, other].map(headOf) as [Arrays, Arrays]
+  const ofHead = relative(head, otherHead)
+  if ((head.get('')?.length ?? 0) > 0 && !(ofHead <= limits.gradient))
+    throw new BrokenPromise(
+      `facts.valueHead differs by ${ofHead.toExponential(1)}, relative; at most ${limits.gradient} is allowed`,
+    )
   const gradient =
     differences.gradient?.toExponential(1) ?? 'not compared, its moments are in files of its own'
   return `gradient ${gradient}, step ${differences.step.toExponential(1)}`
@@ -89,6 +95,12 @@ function expectNear(name: string, found: number, expected: number, limit: number
 
 type Arrays = ReadonlyMap<string, Float32Array>
 
+/** The head of learnt values, under an empty name; empty without one. */
+function headOf({ state }: Pick<CheckpointContent, 'state'>): Arrays {
+  const { valueHead } = state.facts
+  return new Map([['', Float32Array.from(Array.isArray(valueHead) ? valueHead.map(Number) : [])]])
+}
+
 function minus(weights: Arrays, before: Arrays): Map<string, Float32Array> {
   return new Map(
     [...weights].map(([name, weight]) => [
@@ -108,6 +120,14 @@ function relative(a: Arrays | undefined, b: Arrays | undefined): number {
       size += value ** 2
     }
   return Math.sqrt(difference / size)
+}
+
+/** @throws BrokenPromise naming the first value that differs */
+export function expectValues(found: readonly number[] = [], expected: readonly number[] = []): void {
+  if (found.length !== expected.length)
+    throw new BrokenPromise(`${found.length} values, expected one for each of ${expected.length} turns`)
+  for (const [turn, value] of found.entries())
+    expectNear(`the value of turn ${turn}`, value, expected[turn] ?? 0, limits.gradient)
 }
 
 /** @throws BrokenPromise naming the file */

@@ -36,7 +36,7 @@ async function renamed(dir: string, from: string, to: string): Promise<void> {
 export const trainer = {
   name: ${JSON.stringify(name)},
   openTrainer: async ({ embedded }) => ({
-    losses: async () => ['clipped', 'cispo', 'gspo', 'dgg', 'epo', 'distillation'],
+    losses: async () => ['clipped', 'cispo', 'gspo', 'dgg', 'epo', 'distillation', 'turn_ppo'],
     update: async (request, ...others) => {
       ${update}
     },

@@ -20,7 +20,7 @@ import { createModuleTrainer, startModuleTrainer } from '../../policy/trainer/fo
 import { updateResultSchema } from '../../policy/trainer/foreign/trainer-protocol.ts'
 import { type Trainer, TrainerFault, type UpdateRequest } from '../../policy/trainer/trainer.ts'
 import { checkedCases, fixtureIn, type TrainerFixture } from './trainer-check-cases.ts'
-import { agreement, BrokenPromise, expectSameBytes } from './trainer-check-comparison.ts'
+import { agreement, BrokenPromise, expectSameBytes, expectValues } from './trainer-check-comparison.ts'
 
 /** An item of the contract, and how the program kept it. */
 export interface TrainerCheck {
@@ -100,6 +100,25 @@ function agreements({ fixture, embedded, withProgram }: Attempting): readonly It
         () => withProgram((trainer) => agreement(one, fixture, { trainer, embedded })),
       ],
     ),
+    [
+      'gives the values of turns, before a head was fitted and after',
+      () =>
+        withProgram(async (trainer) => {
+          const { microBatchTokens, fromCheckpointDir } = request
+          const batchFile = join(folder, 'values-batch')
+          const fitted = join(folder, 'fitted')
+          await embedded.update({ ...request, batchFile, toCheckpointDir: fitted })
+          for (const checkpointDir of [fromCheckpointDir, fitted])
+            expectValues(
+              ...(await Promise.all(
+                [trainer, embedded].map((each) =>
+                  each.values({ batchFile, checkpointDir, microBatchTokens }),
+                ),
+              )),
+            )
+          return 'equal'
+        }),
+    ],
     [
       'trains from a checkpoint with files that another trainer left',
       () =>

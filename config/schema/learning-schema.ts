@@ -85,7 +85,7 @@ export const learningSchema = z.strictObject({
   algorithm: text
     .default('grpo')
     .describe(
-      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `epo`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, `imitation`, or `distillation` ([equations](algorithms.md#advantage)). Or a module of your own by path (`./my-algorithm`) or package.',
+      'How a run learns: `grpo`, `dr_grpo`, `rloo`, `reinforce_pp`, `gspo` (with `lossAggregation: episode`), `cispo`, `dgg`, `epo`, `hgpo`, `graph_gpo`, `gagpo`, `critic`, `turn_ppo`, `imitation`, or `distillation` ([equations](algorithms.md#advantage)). Or a module of your own by path (`./my-algorithm`) or package.',
     ),
   teacher: text
     .optional()

@@ -28,6 +28,8 @@ export interface Algorithm {
   readonly ignoresRewards?: boolean
   /** Whether it reads groups of earlier updates beside those of this one; absent: it does not. */
   readonly readsEarlier?: boolean
+  /** Whether turns have a learnt `value`, which their targets are fitted to after it (`turns/turn-ppo.ts`); absent: they have none. */
+  readonly readsValues?: boolean
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss
@@ -105,6 +107,8 @@ export interface ComparedTurn {
   readonly actionTokens: number
   /** The exact state that it began in, where the environment names it. */
   readonly state?: string
+  /** The learnt value of its context, where the algorithm reads values. */
+  readonly value?: number
 }
 
 /** The advantage of an episode: one number for all of its action tokens, or [turns]. */

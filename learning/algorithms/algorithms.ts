@@ -21,23 +21,25 @@ import { critic } from './turns/critic.ts'
 import { gagpo } from './turns/gagpo.ts'
 import { graphGpo } from './turns/graph-gpo.ts'
 import { hgpo } from './turns/hgpo.ts'
+import { turnPpo } from './turns/turn-ppo.ts'
 
 /** All algorithms by their names in the configuration. */
 export const algorithms = {
   ...{ grpo, dr_grpo: drGrpo, rloo, reinforce_pp: reinforcePp, gspo, cispo, dgg, epo },
-  ...{ hgpo, graph_gpo: graphGpo, gagpo, critic },
+  ...{ hgpo, graph_gpo: graphGpo, gagpo, critic, turn_ppo: turnPpo },
   ...{ distillation, imitation },
 }
 export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 
-/** The part of an algorithm that trainers compute: the loss of tokens, their entropy bonus, and the steps that they leave out. */
-export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects' | 'smoothsEntropy'>
+/** The part of an algorithm that trainers compute: the loss of tokens, their entropy bonus, the steps that they leave out, and values. */
+export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects' | 'smoothsEntropy' | 'readsValues'>
 
 /** An algorithm with each of these losses, by the name in the contract of trainers. */
-export const policyLosses = { clipped: grpo, cispo, gspo, dgg, epo, distillation } satisfies Readonly<
-  Record<string, TrainedPart>
->
+export const policyLosses = {
+  ...{ clipped: grpo, cispo, gspo, dgg, epo, distillation },
+  turn_ppo: turnPpo,
+} satisfies Readonly<Record<string, TrainedPart>>
 export type PolicyLoss = keyof typeof policyLosses
 
 /** True for an algorithm that comes with Perdure. */
@@ -51,12 +53,12 @@ export function isPolicyLoss(name: string): name is PolicyLoss {
 }
 
 /** The name of a loss that trainers know, for an algorithm that leaves out the same steps; undefined for any other. */
-export function lossName({ loss, rejects, smoothsEntropy = false }: TrainedPart): PolicyLoss | undefined {
+export function lossName(part: TrainedPart): PolicyLoss | undefined {
+  const { loss, rejects, smoothsEntropy = false, readsValues = false } = part
   return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => {
     const known: TrainedPart = policyLosses[name]
-    return (
-      known.loss === loss && known.rejects === rejects && (known.smoothsEntropy === true) === smoothsEntropy
-    )
+    if (known.loss !== loss || known.rejects !== rejects) return false
+    return (known.smoothsEntropy ?? false) === smoothsEntropy && (known.readsValues ?? false) === readsValues
   })
 }
 

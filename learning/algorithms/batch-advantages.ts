@@ -34,6 +34,8 @@ export interface BatchGroup {
 export interface PlayedEpisode extends SteppedEpisode {
   readonly completed: boolean
   readonly turnTokens: readonly number[]
+  /** [turns] the learnt value of each, where the algorithm reads values. */
+  readonly values?: readonly number[] | undefined
 }
 
 /** The units of a group, [units] each. */
@@ -78,17 +80,25 @@ export function batchAdvantages(
   }
 }
 
-function comparedGroup({ task, rewards, atLeast = fullReward, ...group }: BatchGroup): ComparedGroup {
+/** A group as algorithms compare it. */
+export function comparedGroup({ task, rewards, atLeast = fullReward, ...group }: BatchGroup): ComparedGroup {
   const { actionTokens, episodes, instance } = group
   return {
     task,
     ...(instance === undefined ? {} : { instance }),
     episodes: rewards.map((reward, sample) => {
-      const { completed = true, keepsPay = true, steps = [], turnTokens = [] } = episodes?.[sample] ?? {}
+      const {
+        completed = true,
+        keepsPay = true,
+        steps = [],
+        turnTokens = [],
+        values,
+      } = episodes?.[sample] ?? {}
       const turns = steps.map(({ state, paid }, turn) => ({
         reward: paid,
         actionTokens: turnTokens[turn] ?? 0,
         ...(state === undefined ? {} : { state }),
+        ...(values === undefined ? {} : { value: values[turn] ?? 0 }),
       }))
       const success = isSuccess(reward, { atLeast })
       return { reward, success, completed, keepsPay, actionTokens: actionTokens[sample] ?? 0, turns }

@@ -33,6 +33,7 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
     normalizesBatch: own.normalizesBatch === true,
     readsEarlier: own.readsEarlier === true,
     smoothsEntropy: own.smoothsEntropy === true,
+    readsValues: own.readsValues === true,
     loss: lossName({ loss }) === undefined ? checkedLoss(loss, run) : loss,
     ...(own.rejects === undefined
       ? {}

@@ -45,6 +45,17 @@ describe('an update batch', () => {
     ['offsets that end early', { offsets: new Int32Array([0, 3]) }, 'offsets must run from 0 to 5'],
     ['offsets that fall', { offsets: new Int32Array([0, 4, 3, 5]) }, 'offsets[2] is 3, below'],
     ['a first token that counts', { offsets: new Int32Array([0, 2, 5]) }, 'episode 1 counts its first token'],
+    [
+      'a turn that begins at a token that was read',
+      { turnStarts: new Uint8Array([1, 0, 0, 0, 0]) },
+      'token 0 has turn_starts 1',
+    ],
+    [
+      'a target where no turn begins',
+      { turnStarts: new Uint8Array([0, 1, 0, 0, 0]), valueTargets: new Float32Array([0, 1, 1, 0, 0]) },
+      'token 2 has turn_starts 0 and value_targets 1',
+    ],
+    ['targets without turns', { valueTargets: new Float32Array(5) }, 'without turn_starts'],
     ['weights of other lengths', { weights: new Float32Array(4) }, 'weights has 4 elements, tokens has 5'],
     [
       'a weight below 0',

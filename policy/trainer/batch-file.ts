@@ -15,7 +15,7 @@ import type { UpdateBatch } from './batch.ts'
 export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promise<FileDigest> {
   checkBatch(file, batch)
   const { tokens, offsets, lossMask, behaviourLogprobs, versions, advantages } = batch
-  const { weights, imitation, stale, losses } = batch
+  const { weights, imitation, stale, losses, turnStarts, valueTargets } = batch
   const n = [tokens.length]
   const digest = await writeSafetensors(
     file,
@@ -32,6 +32,12 @@ export async function writeUpdateBatch(file: string, batch: UpdateBatch): Promis
         : [['imitation', { dtype: 'F32', shape: n, data: imitation }] as const]),
       ...(stale === undefined ? [] : [['stale', { dtype: 'U8', shape: n, data: stale }] as const]),
       ...(losses === undefined ? [] : [['losses', { dtype: 'U8', shape: n, data: losses }] as const]),
+      ...(turnStarts === undefined
+        ? []
+        : [['turn_starts', { dtype: 'U8', shape: n, data: turnStarts }] as const]),
+      ...(valueTargets === undefined
+        ? []
+        : [['value_targets', { dtype: 'F32', shape: n, data: valueTargets }] as const]),
     ]),
     { format: 'perdure-update-batch-1' },
   )
@@ -64,6 +70,8 @@ export async function readUpdateBatch(file: string): Promise<UpdateBatch> {
     ...(tensors.has('imitation') ? { imitation: vector('imitation', 'F32') } : {}),
     ...(tensors.has('stale') ? { stale: vector('stale', 'U8') } : {}),
     ...(tensors.has('losses') ? { losses: vector('losses', 'U8') } : {}),
+    ...(tensors.has('turn_starts') ? { turnStarts: vector('turn_starts', 'U8') } : {}),
+    ...(tensors.has('value_targets') ? { valueTargets: vector('value_targets', 'F32') } : {}),
   }
   checkBatch(file, batch)
   return batch
@@ -76,6 +84,8 @@ function checkBatch(file: string, batch: UpdateBatch): void {
     if (length !== n) throw refused(file, `${name} has ${length} elements, tokens has ${n}`)
   if (batch.imitation !== undefined && batch.weights === undefined)
     throw refused(file, 'imitation is given without weights')
+  if (batch.valueTargets !== undefined && batch.turnStarts === undefined)
+    throw refused(file, 'value_targets are given without turn_starts')
   checkEpisodes(file, batch)
   for (let i = 0; i < n; i++) checkToken(file, batch, i)
 }
@@ -100,7 +110,7 @@ function checkEpisodes(file: string, batch: UpdateBatch): void {
 
 function checkToken(file: string, batch: UpdateBatch, i: number): void {
   const { tokens, lossMask, behaviourLogprobs, versions, advantages } = batch
-  const { weights, imitation, stale, losses } = batch
+  const { weights, imitation, stale, losses, turnStarts, valueTargets } = batch
   if ((tokens[i] as number) < 0) throw refused(file, `tokens[${i}] is ${tokens[i]}, expected 0 or more`)
   if ((lossMask[i] as number) > 1) throw refused(file, `loss_mask[${i}] is ${lossMask[i]}, expected 0 or 1`)
   if (!Number.isFinite(behaviourLogprobs[i]) || !Number.isFinite(advantages[i]))
@@ -118,6 +128,17 @@ function checkToken(file: string, batch: UpdateBatch, i: number): void {
   if (!(imitated >= 0 && imitated < Number.POSITIVE_INFINITY))
     throw refused(file, `imitation[${i}] is ${imitated}, expected a finite number of at least 0`)
   if (isStale > 1) throw refused(file, `stale[${i}] is ${isStale}, expected 0 or 1`)
+  const [begins, target] = [turnStarts?.[i] ?? 0, valueTargets?.[i] ?? 0]
+  if (
+    begins > 1 ||
+    (begins === 1 && lossMask[i] === 0) ||
+    !Number.isFinite(target) ||
+    (begins === 0 && target !== 0)
+  )
+    throw refused(
+      file,
+      `token ${i} has turn_starts ${begins} and value_targets ${target}, which are of sampled tokens that begin a turn`,
+    )
   const isBare = behaviourLogprobs[i] === 0 && advantages[i] === 0 && versions[i] === -1
   if (lossMask[i] === 0 && !(isBare && weight === 0 && isStale === 0 && loss === 0))
     throw refused(

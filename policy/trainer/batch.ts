@@ -14,6 +14,8 @@
  *   the mask is 0: then the token was read. Only beside `weights`. Absent: nowhere
  * - `stale`             U8  [N]  1 where the token's turn was drawn from the pool of older versions. Absent: nowhere
  * - `losses`            U8  [N]  which of the objective's `losses` the token has, 0 where the mask is 0. Absent: it has one for all
+ * - `turn_starts`       U8  [N]  1 at the first token of each turn that the policy sampled. Absent: nowhere
+ * - `value_targets`     F32 [N]  what the value of such a turn is fitted to, 0 elsewhere. Only beside `turn_starts`
  *
  * A token's logprob is conditioned on the tokens of its own episode before it; the first token of an
  * episode never counts.
@@ -29,6 +31,8 @@ export interface UpdateBatch {
   readonly imitation?: Float32Array
   readonly stale?: Uint8Array
   readonly losses?: Uint8Array
+  readonly turnStarts?: Uint8Array
+  readonly valueTargets?: Float32Array
 }
 
 /** A batch as an update learns from it. */

@@ -350,6 +350,43 @@ describe('update', () => {
         expect(Math.abs(Number(divided?.[name][place]) - value), `${name} ${place}`).toBeLessThan(1e-5)
   })
 
+  // [VALUES-1]
+  test('values are fitted to their targets by an update, and asking for them changes nothing of it', async () => {
+    const begins = (place: number) => batch.lossMask[place] === 1 && batch.lossMask[place - 1] === 0
+    const turnStarts = batch.lossMask.map((_, place) => (begins(place) ? 1 : 0))
+    // The token before a turn tells its target.
+    const valueTargets = Float32Array.from(
+      turnStarts,
+      (one, place) => one * ((batch.tokens[place - 1] ?? 0) / 29),
+    )
+    const behaviourLogprobs = await logprobsOf(at('warm'))
+    await writeUpdateBatch(at('valued'), { ...batch, behaviourLogprobs, turnStarts, valueTargets })
+    const request = update({ batchFile: at('valued') })
+    const valuesOf = (checkpointDir: string) =>
+      trainer.values({ batchFile: at('valued'), checkpointDir, microBatchTokens: 64 })
+    await trainer.update({ ...request, toCheckpointDir: at('valued-2') })
+    const before = await valuesOf(at('warm'))
+    expect(before.length).toBeGreaterThan(10)
+    expect(before.every((value) => value === 0)).toBe(true)
+    await trainer.update({ ...request, toCheckpointDir: at('valued-3') })
+    expect(await bytesOf(at('valued-3'))).toEqual(await bytesOf(at('valued-2')))
+    const targets = valueTargets.filter((_, place) => turnStarts[place] === 1)
+    const missed = (values: readonly number[]) =>
+      values.reduce((sum, value, turn) => sum + (value - (targets[turn] ?? 0)) ** 2, 0)
+    const after = await valuesOf(at('valued-2'))
+    expect(missed(after)).toBeLessThan(missed(before) / 4)
+    // From its files too, and kept by an update that fits none.
+    const next = update({ fromCheckpointDir: at('valued-2'), toCheckpointDir: at('valued-4'), version: 3 })
+    await trainer.update(next)
+    const { valueHead } = (await readCheckpoint(at('valued-4'))).state.facts
+    expect(valueHead).toEqual((await readCheckpoint(at('valued-2'))).state.facts.valueHead)
+    const fresh = createTrainer({ threads: 1 })
+    expect(
+      await fresh.values({ batchFile: at('valued'), checkpointDir: at('valued-2'), microBatchTokens: 64 }),
+    ).toEqual(after)
+    await fresh.close()
+  })
+
   // [UPDATE-FIGURES-1]
   test.each([undefined, { importanceLimit: 5 }])(
     'figures by origin are those before the first step, and what the update moves is drift (decoupled: %o)',

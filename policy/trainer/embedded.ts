@@ -17,6 +17,7 @@ import {
   type Trainer,
   TrainerFault,
   type UpdateRequest,
+  type ValuesRequest,
   type WarmStartRequest,
 } from './trainer.ts'
 import type { Progress } from './update/update.ts'
@@ -91,6 +92,10 @@ class EmbeddedTrainer implements Trainer {
 
   logprobs(request: LogprobsRequest) {
     return this.#call('logprobs', request, undefined)
+  }
+
+  values(request: ValuesRequest) {
+    return this.#call('values', request, undefined)
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,7 @@ import { PolicyMemory } from './graphs/policy-memory.ts'
 import { type LogprobsRequest, TrainerFault } from './trainer.ts'
 import { microBatches } from './update/micro-batch.ts'
 import { checkVocabulary } from './update/training-batch.ts'
+import { evaluateValues } from './update/turn-values.ts'
 import { evaluate, runUpdate, type TrainerContext } from './update/update.ts'
 import { runWarmStart } from './update/warm-start.ts'
 
@@ -32,6 +33,7 @@ serveCalls<TrainingMethods>(
     warmStart: (request, onProgress, signal) =>
       runWarmStart(context, request, (...counts) => onProgress(counts), signal),
     logprobs: (request) => evaluateLogprobs(context, request),
+    values: (request) => evaluateValues(context, request),
   },
   (thrown) => new TrainerFault(kindOf(thrown), textOf(thrown)),
 )

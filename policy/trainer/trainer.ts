@@ -139,6 +139,14 @@ export interface LogprobsRequest {
   readonly microBatchTokens: number
 }
 
+/** Learnt values of turns under a checkpoint. */
+export interface ValuesRequest {
+  /** Safetensors file as `batch.ts` describes it, with `turn_starts`. */
+  readonly batchFile: string
+  readonly checkpointDir: string
+  readonly microBatchTokens: number
+}
+
 /** @throws (all methods) TrainerFault */
 export interface Trainer {
   /** Names of the losses that it offers beside the one of a plain update; absent: it does all, those of modules too. */
@@ -163,12 +171,15 @@ export interface Trainer {
   ): Promise<WarmStartStatistics>
   /** @returns [N] natural logarithms, 0 where the mask is 0 */
   logprobs(request: LogprobsRequest): Promise<Float32Array>
+  /** @returns [turns] in the order of the batch */
+  values(request: ValuesRequest, signal?: AbortSignal): Promise<readonly number[]>
   close(): Promise<void>
 }
 
 /** A trainer of someone's own: what it leaves out the embedded one does. @throws (all methods) TrainerFault */
 export interface OwnTrainer extends Pick<Trainer, 'update'> {
   readonly warmStart?: Trainer['warmStart']
+  readonly values?: Trainer['values']
   /** Names of the losses that it can do in one batch, and of a user's own algorithms that it knows; absent: one of Perdure's at a time. */
   readonly losses?: () => Promise<readonly string[]>
   readonly close?: Trainer['close']
@@ -179,7 +190,7 @@ export interface TrainerOptions {
   /** Threads that it may take. */
   readonly threads: number
   /** The trainer that comes with Perdure, to be used for parts of the work. */
-  readonly embedded: Pick<Trainer, 'update' | 'warmStart' | 'logprobs'>
+  readonly embedded: Pick<Trainer, 'update' | 'warmStart' | 'logprobs' | 'values'>
 }
 
 /** A kind of trainer. A custom module exports it: `export const trainer: TrainerDefinition = …`. */

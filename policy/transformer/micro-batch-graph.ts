@@ -13,6 +13,7 @@
  */
 import { type Dimension, Graph, type InputSource, type Value } from '../graph/graph.ts'
 import { type Architecture, weightSpecs } from './architecture.ts'
+import { forward } from './forward.ts'
 import { embeddedGradientName, type GraphKind, gradientName, objective } from './objective-graph.ts'
 
 /** Name of the input with what a weight's gradients are added to. */
@@ -24,7 +25,8 @@ export function sumName(weight: string): string {
  * The ONNX bytes of a graph. Its inputs are those of `objectiveGraph`, those of one number per token or row joined over
  * the micro-batches, `mask` and the tables for the longest of them; `micro_batches` [] int64, `times` [micro-batches]
  * int64, `token_starts` and `row_starts` [micro-batches + 1] int64; and unless the kind has no gradients `sum.WEIGHT` for
- * each weight. Its outputs are those of `objectiveGraph`, joined; a weight's gradient has its sum in it.
+ * each weight. Its outputs are those of `objectiveGraph`, joined; a weight's gradient has its sum in it. The kind `hidden` reads no targets, and
+ * has the output `hidden` [rows, width] alone.
  */
 export function microBatchGraph(architecture: Architecture, kind: GraphKind, blocks: number): Uint8Array {
   const graph = new Graph()
@@ -33,10 +35,12 @@ export function microBatchGraph(architecture: Architecture, kind: GraphKind, blo
   const tokenStarts = graph.input('token_starts', ['starts'], { type: 'int64' })
   const rowStarts = graph.input('row_starts', ['starts'], { type: 'int64' })
   const width = architecture.hidden_size
-  const summed = kind === 'logprobs' ? [] : weightSpecs(architecture)
+  const hasGradients = kind !== 'logprobs' && kind !== 'hidden'
+  const summed = hasGradients ? weightSpecs(architecture) : []
   const sums = summed.map(({ name, shape }) => graph.input(sumName(name), shape))
   const rows = graph.constant('float32', [0], [])
-  const joined = kind === 'logprobs' ? [rows, rows] : [rows, rows, graph.constant('float32', [0, width], [])]
+  const wide = graph.constant('float32', [0, width], [])
+  const joined = kind === 'hidden' ? [wide] : hasGradients ? [rows, rows, wide] : [rows, rows]
   let cuts: Cuts | undefined
   const source: InputSource = (inner, name, dims, { type }) =>
     cutOf(cuts as Cuts, inner, name, dims, (outerDims) => graph.input(name, outerDims, type ? { type } : {}))
@@ -54,19 +58,21 @@ export function microBatchGraph(architecture: Architecture, kind: GraphKind, blo
         tokens: bounds(inner, tokenStarts, turn),
         rows: bounds(inner, rowStarts, turn),
       }
+      const join = (part: Value, at: number): Value =>
+        inner.operation('Concat', [states[at], part], part.dims, { attributes: { axis: 0 } })
+      if (kind === 'hidden') return [join(forward(inner, architecture, false, blocks).hidden, 0)]
       const begun = new Map(summed.map(({ name }, at) => [name, states[joined.length + at] as Value]))
       const found = objective(inner, architecture, kind, blocks, begun)
       const parts = [found.logprobs, found.entropy, ...(found.embedded === undefined ? [] : [found.embedded])]
       return [
-        ...parts.map((part, at) =>
-          inner.operation('Concat', [states[at], part], part.dims, { attributes: { axis: 0 } }),
-        ),
+        ...parts.map(join),
         ...summed.map(({ name }) => found.gradients.get(name) ?? (begun.get(name) as Value)),
       ]
     },
     source,
   )
-  const names = ['logprobs', 'entropy', ...(kind === 'logprobs' ? [] : [embeddedGradientName])]
+  const names =
+    kind === 'hidden' ? ['hidden'] : ['logprobs', 'entropy', ...(hasGradients ? [embeddedGradientName] : [])]
   for (const [at, name] of [...names, ...summed.map(({ name }) => gradientName(name))].entries())
     graph.output(name, results[at] as Value)
   return graph.encode()

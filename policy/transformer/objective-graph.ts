@@ -25,10 +25,10 @@ import { forward } from './forward.ts'
 import { maskedLogits } from './masked-logits.ts'
 
 /**
- * The kind of a graph: `logprobs` computes no gradient; `policy` and `policy_with_entropy` the clipped objective
+ * The kind of a graph: `hidden` gives hidden states alone and `logprobs` log-probabilities, without a gradient; `policy` and `policy_with_entropy` the clipped objective
  * without and with entropy bonus; `supervised` the negative log-likelihood.
  */
-export type GraphKind = 'logprobs' | 'supervised' | 'policy' | 'policy_with_entropy'
+export type GraphKind = 'hidden' | 'logprobs' | 'supervised' | 'policy' | 'policy_with_entropy'
 
 /** Largest |log ratio|. */
 export const logRatioLimit = 20

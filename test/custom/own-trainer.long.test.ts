@@ -25,7 +25,7 @@ import type { TrainerDefinition } from 'perdure'
 export const trainer: TrainerDefinition = {
   name: 'noting',
   openTrainer: async ({ embedded }) => ({
-    losses: async () => ['clipped', 'cispo', 'gspo', 'dgg', 'epo', 'distillation'],
+    losses: async () => ['clipped', 'cispo', 'gspo', 'dgg', 'epo', 'distillation', 'turn_ppo'],
     async update(request, onProgress, signal) {
       appendFileSync(${JSON.stringify(asked)}, \`\${request.version}\\n\`)
       return embedded.update(request, onProgress, signal)

@@ -41,6 +41,7 @@ import {
   type PlainEpisode,
   type PlainRules,
   type PlainWeights,
+  plainHead,
   plainUpdate,
 } from './plain-update.ts'
 
@@ -167,7 +168,7 @@ export async function preparedIn(home: string): Promise<Ground> {
         architecture,
         weights,
         tokenizer: '{}\n',
-        state: { version, step: 0, chat: 'compact', facts: {} },
+        state: { version, step: 0, chat: 'compact', facts: { valueHead: headOf(weights) } },
       })
       return new Map([...weights].map(([name, weight]) => [name, Float64Array.from(weight)]))
     }),
@@ -175,6 +176,13 @@ export async function preparedIn(home: string): Promise<Ground> {
   if (start === undefined || reference === undefined || teacher === undefined)
     throw new RangeError('three versions are published')
   return { home, start, reference, teacher, episodes: playedBy(start) }
+}
+
+/** As `plainHead` says: the features of a head are h/√d. */
+function headOf(weights: ReadonlyMap<string, Float32Array>): number[] {
+  const begin = plainHead.token * shape.width
+  const row = weights.get('model.embed_tokens.weight')?.subarray(begin, begin + shape.width) ?? []
+  return [...Array.from(row, (value) => value * Math.sqrt(shape.width)), plainHead.more]
 }
 
 function teacherIn(home: string): string {

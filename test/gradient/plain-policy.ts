@@ -21,6 +21,8 @@ export const shape = {
 export interface Prediction {
   readonly logprob: Vector
   readonly entropy: Vector
+  /** At a temperature of 1. */
+  readonly logits: Vector
 }
 
 /** Log-probability of each token but the first, given those before it, and the entropy there. */
@@ -65,6 +67,7 @@ export function predictions(
     const next = tokens[position + 1]!
     return {
       logprob: tape.slice(logprobs, next, next + 1),
+      logits,
       entropy: tape.scaled(tape.sum(tape.times(tape.exp(logprobs), logprobs)), -1),
     }
   })

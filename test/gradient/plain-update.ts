@@ -137,7 +137,7 @@ export const algorithm = {
 `
 
 const lossesOf: Formula = (tape, episode, rules) => {
-  const isPlain = rules.algorithm === 'dgg' || rules.algorithm === 'epo'
+  const isPlain = ['dgg', 'epo', 'turn_ppo'].includes(rules.algorithm)
   const formula = formulas[isPlain ? 'grpo' : rules.algorithm]
   if (formula === undefined) throw new RangeError(`no formula of ${rules.algorithm}`)
   return formula(tape, episode, rules)
@@ -173,7 +173,7 @@ export function plainUpdate(
   { start, reference }: { readonly start: PlainWeights; readonly reference: PlainWeights },
   rules: PlainRules,
 ): PlainResult {
-  const advantages = advantagesOf(episodes, rules)
+  const advantages = advantagesOf(episodes, start, rules)
   const alone = rules.algorithm === 'imitation'
   const counts = countsOf(episodes, alone ? ({ reward }) => reward >= 1 : () => true, rules.lossAggregation)
   const learnt = [...episodes.keys()].filter((index) => counts[index]! > 0)
@@ -284,12 +284,47 @@ function sampled({ turns }: PlainEpisode): number[] {
   return turns.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
 }
 
+/** The head that values a context as the logit of a token there, and something more. */
+export const plainHead = { token: 3, more: 0.1 }
+
+/** Advantage of each turn: turn-level GAE, arXiv 2512.17008 and 1506.02438. */
+function estimatedAdvantages(
+  { tokens, turns, reward }: PlainEpisode,
+  start: PlainWeights,
+  { stepDiscount }: PlainRules,
+): number[] {
+  const tape = new Tape()
+  const variables = new Map([...start].map(([name, weight]) => [name, tape.vector(weight)]))
+  const found = predictions(tape, variables, tokens, 1)
+  const values = turns.map(({ begin }) => found[begin - 1]!.logits.value[plainHead.token]! + plainHead.more)
+  const unpaid = reward - turns.reduce((sum, { paid }) => sum + paid, 0)
+  const surprises = turns.map(({ paid }, at) => {
+    const isLast = at === turns.length - 1
+    return paid + (isLast ? unpaid : stepDiscount * values[at + 1]!) - values[at]!
+  })
+  return surprises.map((_, from) =>
+    surprises.slice(from).reduce((sum, each, later) => sum + (stepDiscount * 0.9) ** later * each, 0),
+  )
+}
+
+/** (x − mean) / (s + 1e-6) over all tokens of all episodes. */
+function normalizedTogether(episodes: readonly Map<number, number>[]): Map<number, number>[] {
+  const all = episodes.flatMap((tokens) => [...tokens.values()])
+  return episodes.map(
+    (tokens) => new Map([...tokens].map(([place, advantage]) => [place, standardized(advantage, all)])),
+  )
+}
+
 /** Advantage of each sampled token by its place: GRPO, arXiv 2402.03300, and GiGPO's of steps, arXiv 2505.10978. */
 function advantagesOf(
   episodes: readonly PlainEpisode[],
-  { stepWeight, stepDiscount }: PlainRules,
+  start: PlainWeights,
+  rules: PlainRules,
 ): Map<number, number>[] {
-  return episodes.map((episode) => {
+  const { stepWeight, stepDiscount } = rules
+  const isEstimated = rules.algorithm === 'turn_ppo'
+  const found = episodes.map((episode) => {
+    const estimated = isEstimated ? estimatedAdvantages(episode, start, rules) : []
     const group = episodes.filter((other) => other.group === episode.group)
     const ofEpisode = standardized(
       episode.reward,
@@ -303,11 +338,12 @@ function advantagesOf(
           other.turns.flatMap((turn, place) => (turn.state === state ? [returnAt(other, place)] : [])),
         )
         const ofStep = alike.length < 2 ? 0 : standardized(returnAt(episode, at), alike)
-        const advantage = ofEpisode + stepWeight * ofStep
+        const advantage = (isEstimated ? estimated[at]! : ofEpisode) + stepWeight * ofStep
         return Array.from({ length: end - begin }, (_, i) => [begin + i, advantage] as const)
       }),
     )
   })
+  return isEstimated ? normalizedTogether(found) : found
 }
 
 /** (x − mean) / (s + 1e-6), s unbiased; 0 where all are equal. */

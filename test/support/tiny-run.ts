@@ -95,6 +95,7 @@ export function createCopyingTrainer(
       return { loss: 0, lastLoss: 0, gradientNorm: 0, actionTokens: 0, tokens: 0, seconds: 0 }
     },
     logprobs: ({ tokens }) => Promise.resolve(new Float32Array(tokens.length)),
+    values: () => Promise.resolve([]),
     close: () => Promise.resolve(),
   }
 }

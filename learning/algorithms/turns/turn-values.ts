@@ -64,9 +64,18 @@ export function estimatedAdvantages(
   { discount, decay }: { readonly discount: number; readonly decay: number },
 ): number[] {
   const worthOf = ({ state, gain }: ValuedTurn) => (state === undefined ? gain : (values.get(state) ?? gain))
-  const differences = turns.map((turn, index) => {
-    const next = turns[index + 1]
-    const difference = turn.reward + discount * (next === undefined ? 0 : worthOf(next)) - worthOf(turn)
+  const rewards = turns.map(({ reward }) => reward)
+  return tracedAdvantages(rewards, turns.map(worthOf), { discount, decay })
+}
+
+/** The same from what each turn is worth. @param worths [turns] */
+export function tracedAdvantages(
+  rewards: readonly number[],
+  worths: readonly number[],
+  { discount, decay }: { readonly discount: number; readonly decay: number },
+): number[] {
+  const differences = rewards.map((reward, turn) => {
+    const difference = reward + discount * (worths[turn + 1] ?? 0) - (worths[turn] ?? 0)
     return Math.abs(difference) < negligible ? 0 : difference
   })
   return discountedReturns(differences, discount * decay)

@@ -26,6 +26,7 @@ import {
   TrainerFault,
   type UpdateRequest,
   type UpdateStatistics,
+  type ValuesRequest,
   type WarmStartRequest,
   type WarmStartStatistics,
 } from '../trainer.ts'
@@ -35,12 +36,13 @@ import { examineResult } from './examined-result.ts'
 import { finishedResult } from './finished-result.ts'
 import { statisticsSchema, warmStartStatisticsSchema } from './stored-statistics.ts'
 import { type TrainerCommand, TrainerProcess } from './trainer-process.ts'
-import { updateResultSchema, warmStartResultSchema } from './trainer-protocol.ts'
+import { updateResultSchema, valuesResultSchema, warmStartResultSchema } from './trainer-protocol.ts'
 
 /** Something to be done. */
 export type TrainerWork =
   | { readonly method: 'update'; readonly params: UpdateRequest }
   | { readonly method: 'warmStart'; readonly params: WarmStartRequest }
+  | { readonly method: 'values'; readonly params: ValuesRequest }
 
 /** Options of a call. */
 export interface Asking {
@@ -135,6 +137,19 @@ class ExaminedTrainer implements Trainer {
 
   logprobs(request: LogprobsRequest): Promise<Float32Array> {
     return this.#embedded.logprobs(request)
+  }
+
+  values(request: ValuesRequest, signal?: AbortSignal): Promise<readonly number[]> {
+    return this.#inTurn(async () => {
+      const started = await this.#ready(signal)
+      if (!started.methods.includes('values')) return this.#embedded.values(request, signal)
+      const params = {
+        ...request,
+        batchFile: resolve(request.batchFile),
+        checkpointDir: resolve(request.checkpointDir),
+      }
+      return (await started.ask({ method: 'values', params }, valuesResultSchema, { signal })).values
+    })
   }
 
   async close(): Promise<void> {

@@ -75,7 +75,7 @@ class OpenedModule implements StartedTrainer {
     this.#name = name
     this.#own = own
     this.losses = losses
-    this.methods = own.warmStart === undefined ? ['update'] : ['update', 'warmStart']
+    this.methods = ['update', ...(['warmStart', 'values'] as const).filter((name) => own[name] !== undefined)]
     this.#stallMs = stallMs
   }
 
@@ -91,6 +91,7 @@ class OpenedModule implements StartedTrainer {
           update: (...asked) => embedded.update(...asked),
           warmStart: (...asked) => embedded.warmStart(...asked),
           logprobs: (...asked) => embedded.logprobs(...asked),
+          values: (...asked) => embedded.values(...asked),
         },
       })
       const owned = ownedBy(reportingOwner(`the trainer ${name}`), own)
@@ -156,6 +157,7 @@ class OpenedModule implements StartedTrainer {
   }
 
   async #do(work: TrainerWork, onProgress: Asking['onProgress'], signal: AbortSignal): Promise<unknown> {
+    if (work.method === 'values') return { values: await this.#own.values?.(work.params, signal) }
     return work.method === 'update'
       ? await this.#own.update(work.params, onProgress, signal)
       : await this.#own.warmStart?.(work.params, onProgress, signal)

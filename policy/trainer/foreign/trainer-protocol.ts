@@ -41,6 +41,8 @@ export const updateResultSchema = statisticsSchema.extend({ seconds: z.number().
 
 export const warmStartResultSchema = warmStartStatisticsSchema.extend({ seconds: z.number().min(0) })
 
+export const valuesResultSchema = z.looseObject({ values: z.array(z.number()) })
+
 /** A line that the process wrote; undefined for what is none of the protocol. */
 export function readLine(text: string): TrainerLine | undefined {
   try {

@@ -30,6 +30,8 @@ export function weightFeeds(architecture: Architecture, weights: Weights): Weigh
 export interface TokenResults {
   readonly logprobs: Float32Array
   readonly entropy: Float32Array
+  /** [rows, width] of the kind `hidden`, which has nothing else. */
+  readonly hidden?: Float32Array
 }
 
 /** Inputs of an objective beside the layout: vectors [rows] and numbers. */
@@ -109,6 +111,7 @@ export class GraphSessions {
       feeds[sumName(name)] = tensor('float32', sums?.get(name) as Float32Array, shape)
     const results = await session.run(feeds)
     if (sums !== undefined) keepGradients(sums, results, feeds.tokens as Tensor<'int64'>)
+    if (kind === 'hidden') return hiddenOf(results, works, architecture.hidden_size)
     const logprobs = (results.logprobs as Tensor<'float32'>).data
     const entropy = (results.entropy as Tensor<'float32'>).data
     let begin = 0
@@ -158,6 +161,21 @@ export class GraphSessions {
     this.#tables.set(key, { time, feeds })
     return feeds
   }
+}
+
+/** The hidden states of each micro-batch. */
+function hiddenOf(
+  results: Readonly<Record<string, Tensor>>,
+  works: readonly GraphWork[],
+  width: number,
+): readonly TokenResults[] {
+  const { data } = results.hidden as Tensor<'float32'>
+  const none = new Float32Array()
+  let begin = 0
+  return works.map(({ micro }) => {
+    begin += micro.rows.length * width
+    return { logprobs: none, entropy: none, hidden: data.slice(begin - micro.rows.length * width, begin) }
+  })
 }
 
 /** The inputs of micro-batches, joined as `microBatchGraph` takes them. */

@@ -10,6 +10,7 @@
  *   reader of the checkpoint merges them, and the others stay.
  * - Arrays are in shared memory.
  */
+import type { ValueHead } from '../../../learning/loss/value-head.ts'
 import type { JsonObject } from '../../../messages/message.ts'
 import {
   type CheckpointAdapter,
@@ -37,6 +38,8 @@ export class TrainingPolicy {
   readonly architecture: Architecture
   readonly feeds: WeightFeeds
   readonly gradient: GradientSum
+  /** The head of learnt values; undefined before its first fit. */
+  valueHead: ValueHead | undefined
   readonly #source: CheckpointContent
   readonly #adapter: AdapterTraining | undefined
   /** The weights that a step changes: the adapter, or all. */
@@ -71,6 +74,8 @@ export class TrainingPolicy {
     this.#steps = state.step
     this.#momentSteps = optimizer?.step ?? 0
     this.#objective = objective
+    const { valueHead } = state.facts
+    this.valueHead = Array.isArray(valueHead) ? valueHead.map(Number) : undefined
   }
 
   /** @throws CheckpointFault */
@@ -172,7 +177,11 @@ export class TrainingPolicy {
         version,
         step: this.#steps,
         chat: state.chat,
-        facts: { ...facts, objective: this.#objective },
+        facts: {
+          ...facts,
+          objective: this.#objective,
+          ...(this.valueHead && { valueHead: [...this.valueHead] }),
+        },
       },
       optimizer: { step: this.#momentSteps, first: this.#first, second: this.#second },
     })

@@ -17,12 +17,11 @@ import {
   tokenRows,
   trainerRows,
 } from '../../../learning/run/metrics.ts'
-import type { GraphKind } from '../../transformer/objective-graph.ts'
 import type { ProximalBatch, UpdateBatch } from '../batch.ts'
 import { finishedResult } from '../foreign/finished-result.ts'
 import { type Statistics, statisticsSchema } from '../foreign/stored-statistics.ts'
 import type { GradientSum } from '../graphs/gradient-sum.ts'
-import type { ObjectiveFeeds, TokenResults } from '../graphs/graph-sessions.ts'
+import type { TokenResults } from '../graphs/graph-sessions.ts'
 import type { PolicyGraphs } from '../graphs/policy-graphs.ts'
 import type { FrozenPolicy, PolicyMemory } from '../graphs/policy-memory.ts'
 import {
@@ -34,12 +33,14 @@ import {
 import { type Losses, lossesOf } from './losses.ts'
 import { type MicroBatch, microBatches, sampledRows } from './micro-batch.ts'
 import { type Division, divided, endsAt } from './minibatches.ts'
+import { graphKind, objectiveFeeds, type TokenFacts } from './objective-feeds.ts'
 import { originsOf } from './origins.ts'
 import { aroundStart } from './proximal.ts'
 import { type OtherPolicies, type Surrogate, surrogateOf } from './surrogate.ts'
 import { addFigures, driftFrom, noFigures, type TokenFigures, writeTokenFigures } from './token-figures.ts'
 import { readTrainingBatch } from './training-batch.ts'
 import type { TrainingPolicy } from './training-policy.ts'
+import { fittedTo } from './turn-values.ts'
 
 /** The graphs and the memory of a trainer, beside its request. */
 export interface TrainerContext {
@@ -64,6 +65,7 @@ export async function runUpdate(
   const batch = await readTrainingBatch(request.batchFile, policy.architecture)
   const losses = objective.kind === 'policy' ? await lossesOf(objective, batch) : undefined
   const reference = await referenceOf(memory, request, policy, losses?.readReference === true)
+  policy.valueHead = await fittedTo(graphs, policy, batch, request.microBatchTokens)
   const atStart = noFigures(batch.tokens.length)
   const { division = whole } = request
   const passes = divided(await decoupled(graphs, policy, batch, request, atStart), division)
@@ -282,22 +284,6 @@ export function evaluate(
   return graphs.run(policy, 'logprobs', works)
 }
 
-function graphKind({ kind, entropyCoefficient }: ObjectiveSettings): GraphKind {
-  if (kind === 'supervised') return 'supervised'
-  return entropyCoefficient === 0 ? 'policy' : 'policy_with_entropy'
-}
-
-/** The values of a batch's counted tokens that an objective reads. */
-interface TokenFacts {
-  readonly batch: ProximalBatch
-  /** The weight of a token in the loss, by its place in the batch. */
-  readonly weightOf: (source: number) => number
-  /** Whether its entropy is kept within the bounds of the objective. */
-  readonly smooths: (source: number) => boolean
-  /** [rows] of the micro-batch; undefined without a reference. */
-  readonly referenceLogprobs: Float32Array | undefined
-}
-
 /** The tokens under the rules of their losses; undefined where all have the loss that the graph has itself. */
 async function surrogateFor(
   graphs: PolicyGraphs,
@@ -313,53 +299,6 @@ async function surrogateFor(
   if (losses === undefined || losses.areInGraph) return undefined
   const results = await evaluate(graphs, policy, micros, objective.temperature)
   return surrogateOf(losses, batch, micros, results, objective, others)
-}
-
-/** No ratio is beyond it, and no loss. */
-const unbounded = 1e9
-
-function objectiveFeeds(
-  objective: ObjectiveSettings,
-  { sources }: MicroBatch,
-  { batch, weightOf, smooths, referenceLogprobs }: TokenFacts,
-  surrogate: { readonly logprobs: Float32Array; readonly parts: Surrogate['parts'] } | undefined,
-): ObjectiveFeeds {
-  const numbers = { inverse_temperature: 1 / objective.temperature }
-  const weights = Float32Array.from(sources, weightOf)
-  if (objective.kind === 'supervised') return { vectors: { weights }, numbers }
-  const behaviour =
-    surrogate?.logprobs ??
-    Float32Array.from(sources, (source) => (batch.proximalLogprobs ?? batch.behaviourLogprobs)[source]!)
-  const advantageOf = (source: number) =>
-    surrogate === undefined ? batch.advantages[source]! : -(surrogate.parts.get(source)?.derivative ?? 0)
-  const isFree = surrogate !== undefined
-  const { low, high, pull } = objective.entropyBand ?? { low: 0, high: 0, pull: 0 }
-  const hasEntropy = objective.entropyCoefficient !== 0
-  return {
-    vectors: {
-      weights,
-      behaviour,
-      advantages: Float32Array.from(sources, advantageOf),
-      imitation: Float32Array.from(sources, (source) => batch.imitation?.[source] ?? 0),
-      // Without a reference its coefficient is 0, and any finite number will do.
-      reference: referenceLogprobs ?? behaviour,
-      ...(hasEntropy && {
-        entropy_pull: Float32Array.from(sources, (source) => (smooths(source) ? pull : 0)),
-      }),
-    },
-    numbers: {
-      ...numbers,
-      clip_floor: isFree ? 0 : 1 - objective.clipLow,
-      clip_ceiling: isFree ? unbounded : 1 + objective.clipHigh,
-      dual_clip: isFree ? unbounded : objective.dualClip,
-      kl_coefficient: referenceLogprobs === undefined ? 0 : objective.klCoefficient,
-      ...(hasEntropy && {
-        entropy_coefficient: objective.entropyCoefficient,
-        entropy_low: low,
-        entropy_high: high,
-      }),
-    },
-  }
 }
 
 function addStatistics(

@@ -75,12 +75,14 @@ def _answer(command: dict, updates: Updates, ranks: Ranks, answers: Answers) -> 
     try:
         if method == "hello":
             torch.set_num_threads(max(1, int(params.get("threads", 1)) // ranks.count))
-            result = {"methods": ["update"], "losses": list(LOSSES), "ranks": ranks.count, "torch": torch.__version__}
+            result = {"methods": ["update", "values"], "losses": list(LOSSES), "ranks": ranks.count, "torch": torch.__version__}
         elif method == "update":
             result = updates.update(
                 params,
                 lambda done, total: answers.write({"id": number, "progress": {"done": done, "total": total}}),
             )
+        elif method == "values":
+            result = {"values": updates.values(params)}
         else:
             raise TrainerFault("backend", f'there is no method "{method}"')
     except TrainerFault as fault:

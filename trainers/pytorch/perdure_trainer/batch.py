@@ -31,6 +31,8 @@ class Batch:
     losses: torch.Tensor  # int64 [N] which of the objective's losses the token has
     episodes: tuple[tuple[int, int], ...]  # begin, end
     given_weights: bool
+    turn_starts: torch.Tensor  # bool [N] the first token of each turn
+    value_targets: torch.Tensor | None  # float32 [N] what values of turns are fitted to; None where they are not
     start: torch.Tensor | None = None  # float32 [N] of the policy that the update starts from; None where the update is one step
 
     @property
@@ -45,6 +47,10 @@ class Batch:
     @property
     def action_tokens(self) -> int:
         return sum(int(self.counted[begin:end].sum()) for begin, end in self.episodes)
+
+    def of_turns(self) -> "Batch":
+        """The same episodes, in which nothing but the first token of each turn is learnt."""
+        return replace(self, counted=self.turn_starts, imitation=torch.zeros_like(self.imitation))
 
 
 @dataclass(frozen=True)
@@ -77,19 +83,26 @@ def read_batch(path: str, vocabulary: int, tokenless: torch.Tensor | None = None
     stale = vector("stale", torch.uint8).bool() if "stale" in file else torch.zeros_like(counted)
     given = "weights" in file
     losses = vector("losses", torch.uint8).long() if "losses" in file else torch.zeros_like(tokens)
+    turn_starts = vector("turn_starts", torch.uint8).bool() if "turn_starts" in file else torch.zeros_like(counted)
+    value_targets = vector("value_targets", torch.float32) if "value_targets" in file else None
     count = len(tokens)
     weights = vector("weights", torch.float32).double() if given else counted.double()
     imitation = vector("imitation", torch.float32).double() if "imitation" in file else torch.zeros(count, dtype=torch.float64)
     for name, tensor in (("loss_mask", counted), ("behaviour_logprobs", behaviour), ("advantages", advantages)):
         if len(tensor) != count:
             raise TrainerFault("bad_batch", f"{path}: {name} has {len(tensor)} elements, tokens has {count}")
-    if any(len(tensor) != count for tensor in (weights, imitation, versions, stale, losses)):
-        raise TrainerFault("bad_batch", f"{path}: weights, imitation, versions, stale and losses must have {count} elements")
+    others = (weights, imitation, versions, stale, losses, turn_starts, *(() if value_targets is None else (value_targets,)))
+    if any(len(tensor) != count for tensor in others):
+        raise TrainerFault("bad_batch", f"{path}: each tensor but offsets must have {count} elements")
+    if bool((turn_starts & ~counted).any()):
+        raise TrainerFault("bad_batch", f"{path}: a turn begins at a token that was not sampled")
     _check(path, tokens, offsets, counted, imitation, behaviour, advantages, vocabulary)
     if tokenless is not None and bool(torch.isin(tokens[counted | (imitation > 0)], tokenless.cpu()).any()):
         raise TrainerFault("bad_batch", f"{path}: an id that the tokenizer has no token for is to be learnt")
     episodes = tuple(zip(offsets, offsets[1:], strict=False))
-    return Batch(tokens, counted, behaviour, advantages, behaviour, weights, imitation, versions, stale, losses, episodes, given)
+    return Batch(
+        tokens, counted, behaviour, advantages, behaviour, weights, imitation, versions, stale, losses, episodes, given, turn_starts, value_targets
+    )
 
 
 def _check(path, tokens, offsets, counted, imitation, behaviour, advantages, vocabulary: int) -> None:

@@ -52,6 +52,8 @@ class TrainedPolicy:
     objective: str
     # The manifest's entry of an adapter's base.
     base: dict | None
+    # The head of learnt values; None before its first fit.
+    value_head: list[float] | None
 
     def pursue(self, objective: str) -> None:
         """Prepares for an objective; the moments of another are dropped."""
@@ -203,6 +205,7 @@ def read_policy(folder: str, objective: str, ranks: Ranks, options: ModelOptions
         texts=texts,
         objective="policy" if before == "policy" else "supervised",
         base=_base_of(folder)[0],
+        value_head=state["facts"].get("valueHead"),
     )
     policy.pursue(objective)
     return policy
@@ -259,6 +262,8 @@ def _write_files(policy: TrainedPolicy, partial: str | None, version: int, stati
     if partial is None:
         return
     facts = {"statistics": statistics, "objective": policy.objective}
+    if policy.value_head is not None:
+        facts["valueHead"] = policy.value_head
     state = {"version": version, "step": policy.step, "chat": policy.chat, "facts": facts}
     _write(path("state.json"), (json.dumps(state, indent=2, allow_nan=False) + "\n").encode())
     for name, text in policy.texts.items():

@@ -157,9 +157,9 @@ class Policy(nn.Module):
             self.lm_head = nn.Linear(shape.width, shape.vocabulary, bias=False)
 
     def forward(
-        self, tokens: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor, temperature: float, entropy_gradient: bool
+        self, tokens: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor | None, temperature: float, entropy_gradient: bool
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """tokens [batch, time]; rows, targets [rows]. Returns logprobs and entropies, float32 [rows]."""
+        """tokens [batch, time]; rows, targets [rows]. Returns logprobs and entropies, float32 [rows]; without targets the hidden states twice."""
         cosines, sines = self.shape.rope.tables(tokens.shape[1], tokens.device)
         x = self.model.embed_tokens(tokens)
         for layer in self.model.layers:
@@ -168,6 +168,8 @@ class Policy(nn.Module):
             else:
                 x = layer(x, cosines, sines)
         x = self.model.norm(x.flatten(0, 1)[rows])
+        if targets is None:
+            return x, x
         head = self.model.embed_tokens.weight if self.shape.tied else self.lm_head.weight
         logits = functional.linear(x, head).float() / temperature  # [rows, vocabulary]
         if self.tokenless is not None:

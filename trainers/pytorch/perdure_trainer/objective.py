@@ -156,8 +156,17 @@ def _distillation(tokens: Tokens, objective: Objective) -> tuple[torch.Tensor, t
     return _clipped(replace(tokens, advantages=(tokens.reference - tokens.logprobs).detach()), objective)
 
 
-# Those of dgg and epo are the clipped ones; `surges` ends updates of dgg, and the entropy bonus of epo is one of its own.
-LOSSES = {"clipped": _clipped, "cispo": _cispo, "gspo": _gspo, "dgg": _clipped, "epo": _clipped, "distillation": _distillation}
+# Those of dgg, epo and turn_ppo are the clipped ones; `surges` ends updates of dgg, the entropy bonus of epo is one of its own, and batches of
+# turn_ppo have targets of values.
+LOSSES = {
+    "clipped": _clipped,
+    "cispo": _cispo,
+    "gspo": _gspo,
+    "dgg": _clipped,
+    "epo": _clipped,
+    "distillation": _distillation,
+    "turn_ppo": _clipped,
+}
 
 
 def surges(number: int, norm: float, earlier: list[float]) -> bool:

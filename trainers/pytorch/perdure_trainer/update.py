@@ -21,6 +21,7 @@ from .decoder import Policy
 from .faults import TrainerFault
 from .objective import Objective, Tokens, bounded_k3, ratio_sums, surges, token_losses
 from .ranks import Ranks
+from .values import fitted, values_by
 
 Progress = Callable[[int, int], None]
 
@@ -51,6 +52,9 @@ class Updates:
         policy = self._take(request["fromCheckpointDir"], objective.kind)
         batch = read_batch(request["batchFile"], policy.shape.vocabulary, policy.model.tokenless)
         _check_window(batch, policy)
+        if batch.value_targets is not None:
+            hidden = self._hidden(policy.model, batch, request["microBatchTokens"])
+            policy.value_head = fitted(policy.value_head, hidden, batch.value_targets[batch.turn_starts])
         reference = self._reference_of(request, objective, policy)
         division = request.get("division") or {"minibatches": 1, "passes": 1, "seed": 0}
         if int(batch.losses.max()) >= len(objective.losses):
@@ -83,6 +87,29 @@ class Updates:
         publish(policy, folder, version, statistics, self._ranks)
         self._trained = _Remembered(manifest_text(folder) or "", policy)
         return {**statistics, "seconds": time.monotonic() - since}
+
+    def values(self, request: dict) -> list[float]:
+        """The value of each turn of a batch, in its order."""
+        folder = request["checkpointDir"]
+        policy = self._take(folder, "policy")
+        batch = read_batch(request["batchFile"], policy.shape.vocabulary, policy.model.tokenless)
+        _check_window(batch, policy)
+        found = values_by(policy.value_head, self._hidden(policy.model, batch, request["microBatchTokens"]))
+        self._trained = _Remembered(manifest_text(folder) or "", policy)
+        return found.tolist()
+
+    def _hidden(self, model: Policy, batch: Batch, token_limit: int) -> torch.Tensor:
+        """The hidden states before the turns of a batch, float32 [turns, width] on the CPU."""
+        device, found = self._ranks.device, []
+        for micro in self._share(micro_batches(batch.of_turns(), token_limit)):
+            with torch.no_grad():
+                hidden, _ = model(micro.tokens.to(device), micro.rows.to(device), None, 1.0, False)
+            found.append((micro.sources, hidden.float().cpu()))
+        every = [part for parts in self._ranks.gathered(found) for part in parts]
+        whole = torch.zeros(len(batch.tokens), model.shape.width)
+        for sources, hidden in every:
+            whole[sources] = hidden
+        return whole[batch.turn_starts]
 
     def _take(self, folder: str, objective: str) -> TrainedPolicy:
         """The policy of a checkpoint; a failed update leaves none behind."""
