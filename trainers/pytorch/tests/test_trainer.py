@@ -26,6 +26,7 @@ from perdure_trainer.draws import seed_of, shuffled, uniforms  # noqa: E402
 from perdure_trainer.faults import TrainerFault  # noqa: E402
 from perdure_trainer.objective import LOSSES, Objective, Tokens, bounded_k3, ratio_sums, token_losses  # noqa: E402
 from perdure_trainer.tensor_file import Slot, TensorFile, write_tensors  # noqa: E402
+from perdure_trainer.values import fitted, values_by  # noqa: E402
 
 _PLAIN = Objective("policy", ("clipped",), 0.2, 0.2, 3.0, 0.0, 0.0, 1.0)
 
@@ -65,6 +66,8 @@ def _batch(lengths: list[int], counted: list[list[int]]) -> Batch:
         losses=torch.zeros(ends[-1], dtype=torch.int64),
         episodes=episodes,
         given_weights=False,
+        turn_starts=torch.zeros_like(mask),
+        value_targets=None,
     )
 
 
@@ -107,6 +110,18 @@ class Losses(unittest.TestCase):
         token_losses(tokens, Objective("policy", ("clipped",), 0.2, 0.2, 3.0, 0.5, 0.0, 1.0))[0].sum().backward()
         self.assertTrue(torch.allclose(tokens.logprobs.grad, torch.tensor([0.5], dtype=torch.float64)))
 
+    def test_epo_draws_entropies_to_its_bounds_and_no_other_loss_does(self) -> None:
+        # Entropies 0.05, 0.3 and 0.6 at bounds 0.15 and 0.45 with a pull of 2: 0.05 - 2 * 0.1, 0.3, 0.6 - 2 * 0.15, by a tenth.
+        entropies = torch.tensor([0.05, 0.3, 0.6], dtype=torch.float64, requires_grad=True)
+        tokens = replace(_tokens([0.0] * 3, [0.0] * 3, [0.0] * 3), entropies=entropies)
+        objective = Objective("policy", ("epo",), 0.2, 0.2, 3.0, 0.0, 0.1, 1.0, entropy_band=(0.15, 0.45, 2.0))
+        losses, _ = token_losses(tokens, objective)
+        self.assertTrue(torch.allclose(losses, torch.tensor([0.015, -0.03, -0.03], dtype=torch.float64)))
+        losses.sum().backward()
+        self.assertTrue(torch.allclose(entropies.grad, torch.tensor([-0.3, -0.1, 0.1], dtype=torch.float64)))
+        plain, _ = token_losses(tokens, replace(objective, losses=("clipped",)))
+        self.assertTrue(torch.allclose(plain, -0.1 * entropies))
+
     def test_k3_is_a_straight_line_beyond_a_ratio_of_2(self) -> None:
         x = torch.tensor([0.0, -1.0, 15.0], dtype=torch.float64, requires_grad=True)
         values = bounded_k3(x)
@@ -118,6 +133,22 @@ class Losses(unittest.TestCase):
         sums = ratio_sums(torch.tensor([0.0, math.log(3), -3.0], dtype=torch.float64))
         self.assertEqual(sums["histogram"], [1, 0, 0, 0, 1, 0, 0, 1, 0])
         self.assertAlmostEqual(sums["ratios"], 1 + 3 + math.exp(-3))
+
+
+class Values(unittest.TestCase):
+    def test_one_turn_moves_the_head_by_its_error_shared_with_ten_turns_of_staying(self) -> None:
+        # Features [3, 1], an error of 7 - 0.5 * 3: the change is features * 5.5 / (10 + 10).
+        head = fitted([0.5, 0.0], torch.tensor([[3.0]]), torch.tensor([7.0]))
+        self.assertAlmostEqual(head[0], 0.5 + 3 * 5.5 / 20, places=12)
+        self.assertAlmostEqual(head[1], 5.5 / 20, places=12)
+        self.assertEqual(values_by(None, torch.ones(2, 3)).tolist(), [0.0, 0.0])
+
+    def test_many_turns_give_the_head_at_which_the_gradient_is_zero(self) -> None:
+        hidden, targets = torch.linspace(-1, 1, 40).reshape(20, 2).sin(), torch.linspace(0, 1, 20)
+        head = torch.tensor(fitted(None, hidden, targets), dtype=torch.float64, requires_grad=True)
+        features = torch.cat((hidden.double() / math.sqrt(2), torch.ones(20, 1, dtype=torch.float64)), 1)
+        ((features @ head - targets.double()).square().sum() / 2 + 5 * head.square().sum()).backward()
+        self.assertLess(float(head.grad.abs().max()), 1e-9)
 
 
 class Steps(unittest.TestCase):
