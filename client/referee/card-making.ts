@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [CARD-1] Beside the figures of an arm a card says how many episodes were planned, played and lost, by kind, and how many training
- *   left out, cut off and played again.
+ *   left out, cut off, gave up at a group's timeout and played again.
  * - Runs of reports that were written elsewhere have cards of their own: this one has those of the store.
  */
 import { createHash } from 'node:crypto'
@@ -204,6 +204,7 @@ async function cardArm(
       lost: together(trained.map((each) => each.lost)),
       skipped: sum(({ skipped }) => skipped),
       cutOff: sum(({ cutOff }) => cutOff),
+      timedOut: sum(({ timedOut }) => timedOut),
       retried: sum(({ retried }) => retried),
     },
   }
@@ -232,6 +233,7 @@ async function trainingOf(store: Store, run: RunId) {
     lost: Object.fromEntries(lost) as Lost,
     skipped: updates.reduce((sum, { skipped }) => sum + (skipped?.episodes ?? 0), 0),
     cutOff: number([...of('turn_limit'), ...of('context_limit')]),
+    timedOut: found.reduce((sum, { timedOut }) => sum + timedOut, 0),
     retried: found.reduce((sum, { retried }) => sum + retried, 0),
   }
 }

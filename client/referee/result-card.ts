@@ -94,6 +94,8 @@ const cardSchema = z.object({
         skipped: count,
         /** At a limit of turns or of the context. */
         cutOff: count,
+        /** Cancelled in groups that ended at their quorum. */
+        timedOut: count,
         /** Attempts after the first. */
         retried: count,
       }),

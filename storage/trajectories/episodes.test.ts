@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, groupId, runId } from '../../identity/identity.ts'
 import { openStore, type Store } from '../store.ts'
 import type { StoredAction } from './actions.ts'
+import type { EpisodeEnding } from './episode.ts'
 import { metricsKey, type StoredObservation } from './observations.ts'
 
 const run = runId('demo')
@@ -329,5 +330,28 @@ describe('sealing', () => {
     expect([...first, ...rest].map((one) => one.id)).toEqual(
       [0, 1, 2].map((sample) => episodeId(group, sample, 1)),
     )
+  })
+
+  it('an episode came too late where its group has a result and it was cancelled', async () => {
+    const late = async (number: number, status: 'complete' | 'abandoned') => {
+      const id = groupId(run, number)
+      await store.groups.insert({ id, run, number, task: 't', instance: 'i', version: 0, created: 0 })
+      const ids = [0, 1].map((sample) => episodeId(id, sample, 0))
+      for (const [sample, each] of ids.entries()) {
+        await store.episodes.insert({ id: each, task: 't', instance: 'i', created: 0 })
+        const isLate = sample === 1
+        const ending = isLate ? { outcome: 'cancelled', reward: null } : { outcome: 'completed', reward: 1 }
+        await store.episodes.seal(each, { ...(ending as EpisodeEnding), ended: 1 })
+      }
+      await store.groups.complete(id, {
+        ...{ status, episodes: ids.slice(0, 1), rewards: [1], oldestVersion: 0, ended: 2 },
+      })
+    }
+    await late(1, 'complete')
+    await late(2, 'abandoned')
+    expect(await store.episodes.inTraining(run)).toEqual([
+      { outcome: 'cancelled', episodes: 2, retried: 0, timedOut: 1 },
+      { outcome: 'completed', episodes: 2, retried: 0, timedOut: 0 },
+    ])
   })
 })

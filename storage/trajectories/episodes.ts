@@ -47,7 +47,7 @@ export interface Episodes {
   trajectory(id: EpisodeId): Promise<Trajectory>
   /** Episodes by outcome, of a run; the unsealed ones under `running`. */
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
-  /** Episodes of a run's groups by outcome, with those that were not the first attempt; unsealed ones have none. */
+  /** Episodes of a run's groups by outcome, with those that were not the first attempt and those that came too late; unsealed ones have none. */
   inTraining(run: RunId): Promise<readonly OutcomeCount[]>
   /** Turns of all sealed episodes of these parents. */
   turns(parents: readonly ParentId[]): Promise<number>
@@ -59,6 +59,8 @@ export interface OutcomeCount {
   readonly outcome: Outcome | null
   readonly episodes: number
   readonly retried: number
+  /** Cancelled in a group that ended at its quorum without them. */
+  readonly timedOut: number
 }
 
 export interface EpisodeTotals {
@@ -137,16 +139,20 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
           'outcome',
           select.fn.countAll<number>().as('episodes'),
           sql<number>`sum(attempt > 0)`.as('retried'),
+          sql<number>`sum(outcome = 'cancelled' and parent in (select id from groups where status = 'complete'))`.as(
+            'timedOut',
+          ),
         ])
         .where('run', '=', run)
         .where('parent', '>=', `${run}/g` as ParentId)
         .where('parent', '<', `${run}/h` as ParentId)
         .groupBy('outcome')
         .execute()
-      return rows.map(({ outcome, episodes, retried }) => ({
+      return rows.map(({ outcome, episodes, retried, timedOut }) => ({
         outcome: outcome as Outcome | null,
         episodes: Number(episodes),
         retried: Number(retried),
+        timedOut: Number(timedOut ?? 0),
       }))
     },
 

@@ -211,8 +211,8 @@ describe('an experiment', () => {
   it('has a card with what became of the episodes of each arm', async () => {
     const { arms, runs, panels } = await card()
     expect(arms.map(({ arm, evaluation, training }) => [arm, evaluation, training])).toMatchObject([
-      ['one', { planned: 12, played: 12, lost: {} }, { cutOff: 0, retried: 0, lost: {} }],
-      ['two', { planned: 12, played: 12, lost: {} }, { cutOff: 0, retried: 0, lost: {} }],
+      ['one', { planned: 12, played: 12, lost: {} }, { cutOff: 0, timedOut: 0, retried: 0, lost: {} }],
+      ['two', { planned: 12, played: 12, lost: {} }, { cutOff: 0, timedOut: 0, retried: 0, lost: {} }],
     ])
     for (const { training } of arms) expect(training.played).toBeGreaterThan(0)
     expect(panels).toMatchObject([{ suite: 'few', task: 'echo' }])
