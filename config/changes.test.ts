@@ -40,6 +40,17 @@ describe('a change of a run that is stopped', () => {
     expect(refusedOf(['training.updates=5'], begun)).toEqual([])
   })
 
+  it('may move or relieve a model that is asked, and not make it another one', () => {
+    const judged = resolveConfig({
+      tasks: [{ task: 'alfworld', judge: { from: 'http://a/v1', model: 'm' } }],
+      training: { updates: 20 },
+    })
+    const refusedHere = (set: readonly string[]) =>
+      refusedChanges(changesBetween(judged, withOverrides(judged, set)), begun).map(({ key }) => key)
+    expect(refusedHere(['tasks.0.judge.from=http://b/v1', 'tasks.0.judge.tries=9'])).toEqual([])
+    expect(refusedHere(['tasks.0.judge.model=other'])).toEqual(['tasks.0.judge.model'])
+  })
+
   it('may be one of the warm start and the policy while there are none', () => {
     expect(refusedOf(['warmStart.demonstrations=0', 'policy.layers=2'], failedAtOnce)).toEqual([])
     expect(refusedOf(['seed=2'], failedAtOnce)).toEqual(['seed'])

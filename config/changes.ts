@@ -50,6 +50,11 @@ const rules: Readonly<Record<string, { readonly until: Until; readonly because: 
 
 /** Parts of those sections that may change all the same: where things lie, how much, how fast. */
 const free: ReadonlySet<string> = new Set([
+  ...['judge', 'user'].flatMap((role) =>
+    ['from', 'apiKey', 'timeoutSeconds', 'tries', 'promptPrice', 'completionPrice'].map(
+      (name) => `tasks.N.${role}.${name}`,
+    ),
+  ),
   'tasks.N.from',
   'tasks.N.data',
   'tasks.N.weight',

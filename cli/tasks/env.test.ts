@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { environments, findEnvironment } from '../../envs/registry.ts'
 import type { ToolSpec } from '../../messages/message.ts'
+import { createJudgedTask } from '../../test/support/judged-task.ts'
 import { envCommand, play, replay } from './env.ts'
 import { readAction, toolUsage } from './typed-action.ts'
 
@@ -143,4 +144,18 @@ test('every sub-command has help with an example', () => {
     expect(help).toContain('$ ')
     expect(help).toContain('perdure env')
   }
+})
+
+test('a person who plays answers in place of the models that the environment asks, until an answer can be read', async () => {
+  const task = await createJudgedTask().open({})
+  const input = Readable.from(['a beginning\n', 'say yes\n', 'good\n', '0.5\n', 'a reply\n', 'quit\n'])
+  const output = new PassThrough()
+  const [shown] = await Promise.all([
+    text(output),
+    play(task, { instance: 'train/1', seed: 0 }, input, output).then(() => output.end()),
+  ])
+  expect(shown).toMatch(/user, answer in place of the model:\nbegin train\/1\n[\s\S]*a beginning/)
+  expect(shown).toMatch(/judge, answer in place of the model:\nmark word 1 of train\/1 is yes/)
+  expect(shown).toMatch(/"good\\?" cannot be read/)
+  expect(shown).toMatch(/left\n$/)
 })

@@ -33,6 +33,7 @@ import { unfiltered } from '../terminal/output.ts'
 import { Table } from '../terminal/table.ts'
 import { openTerminal } from '../terminal/terminal.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
+import { askingPerson } from './person-answers.ts'
 import { taskAt, tasksAt } from './task-address.ts'
 import { possibilities, readAction, toolUsage } from './typed-action.ts'
 
@@ -199,6 +200,7 @@ interface TaskRow {
   readonly turnLimit: number
   readonly reward: string
   readonly metrics?: DeclaredMetrics
+  readonly asks?: readonly string[]
   readonly replayable: boolean
   readonly source: string
   readonly licence: string
@@ -207,8 +209,16 @@ interface TaskRow {
 
 /** A task that cannot be opened is listed with the reason, because one missing package must not hide the other tasks. */
 async function describeTask(definition: EnvironmentDefinition): Promise<TaskRow> {
-  const { name, summary, turnLimit, reward, metrics, replayable, source, licence } = definition
-  const about = { turnLimit, reward, ...(metrics && { metrics }), replayable, source, licence }
+  const { name, summary, turnLimit, reward, metrics, asks, replayable, source, licence } = definition
+  const about = {
+    turnLimit,
+    reward,
+    ...(metrics && { metrics }),
+    ...(asks && { asks }),
+    replayable,
+    source,
+    licence,
+  }
   try {
     const task = await openWatched(definition, {}, saidBy(warn))
     const splits = task.splits.map((split) => ({
@@ -228,17 +238,23 @@ function tableOf(rows: readonly TaskRow[]): Table {
   return new Table({
     head: ['task', 'what', 'splits', 'turns', 'reward', 'source', 'licence'],
     widths: [10, 30, 18, 7, 16, 26, 18],
-    rows: rows.map(({ name, summary, splits, problem, turnLimit, reward, metrics = {}, source, licence }) => [
-      name,
-      summary,
-      problem === undefined
-        ? splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
-        : 'see below',
-      turnLimit,
-      [reward, ...Object.keys(metrics).map((metric) => `metric: ${metric}`)].join('\n'),
-      source,
-      licence,
-    ]),
+    rows: rows.map(
+      ({ name, summary, splits, problem, turnLimit, reward, metrics = {}, asks = [], source, licence }) => [
+        name,
+        summary,
+        problem === undefined
+          ? splits.map((split) => `${split.name} ${split.size ?? 'any number'}`).join('\n')
+          : 'see below',
+        turnLimit,
+        [
+          reward,
+          ...Object.keys(metrics).map((metric) => `metric: ${metric}`),
+          ...asks.map((role) => `asks a ${role}`),
+        ].join('\n'),
+        source,
+        licence,
+      ],
+    ),
   })
 }
 
@@ -278,7 +294,16 @@ export async function play(
   lines.once('close', () => {
     open = false
   })
-  const environment = await task.create()
+  const environment = await task.create(
+    askingPerson({
+      say,
+      async line() {
+        if (open) lines.prompt()
+        const { value, done } = await typed.next()
+        return done === true ? undefined : value
+      },
+    }),
+  )
   try {
     const id =
       instance === undefined

@@ -14,6 +14,7 @@ import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import { initializeCheckpoint } from '../../policy/trainer/initial-checkpoint.ts'
 import { writePublishedModel } from '../../test/peers/published-model.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
+import { createJudgedTask } from '../../test/support/judged-task.ts'
 import { checkRun, checkTasks } from './task-check.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'perdure-tasks-'))
@@ -155,4 +156,38 @@ it('a teacher is a checkpoint of a run with the tokenizer that the policy starts
   await expect(check(start)).rejects.toThrow('none without `policy.from`')
   await expect(check(other, start)).rejects.toThrow('a checkpoint with the tokenizer of policy.from')
   await expect(check(join(home, 'nowhere'), start)).rejects.toThrow('the folder of a checkpoint of a run')
+})
+
+describe('models that an environment asks', () => {
+  const own = [createJudgedTask(), played]
+  const model = { from: 'http://127.0.0.1:1/v1', model: 'm' }
+  const check = async (tasks: readonly object[], task = 'judged') =>
+    checkTasks(
+      resolveConfig({ tasks: [...tasks] as never, evaluation: { suites: [{ task, split: 'train' }] } }),
+      { home, own },
+    )
+
+  it('are required by their keys; where they are, a start asks none of them', async () => {
+    await expect(check([{ task: 'judged', user: model }])).rejects.toThrow(
+      /`tasks\.0\.judge` is "missing": expected a model, because judged asks a judge/,
+    )
+    await expect(check([{ task: 'judged', judge: model }])).rejects.toThrow(/`tasks\.0\.user`/)
+    await check([{ task: 'judged', judge: model, user: {} }])
+  })
+
+  it('are refused where the environment asks none', async () => {
+    await expect(check([{ task: 'played', judge: model }], 'played')).rejects.toThrow(
+      /`tasks\.0\.judge` is .*: expected nothing, because played asks no judge/,
+    )
+  })
+
+  it('are the policy or at an endpoint: keys of the one are refused beside the other', async () => {
+    const judged = (judge: object) => check([{ task: 'judged', user: model, judge }])
+    await expect(judged({ from: model.from })).rejects.toThrow(
+      /`tasks\.0\.judge\.model`.*the name of a model/,
+    )
+    await expect(judged({ ...model, version: 3 })).rejects.toThrow(/`tasks\.0\.judge\.version`.*nothing/)
+    await expect(judged({ model: 'm' })).rejects.toThrow(/`tasks\.0\.judge\.model`.*nothing/)
+    await expect(judged({ ...model, apiKey: 'sk-a-secret' })).rejects.toThrow(/`tasks\.0\.judge\.apiKey`/)
+  })
 })

@@ -122,9 +122,11 @@ export function taskWords(index: number, task: string, known: readonly string[])
 // A run's configuration is kept and shown. A configuration that was stored before is taken as it is.
 function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
   const { engineUrl, engineApiKey } = config.policy
-  const ofTasks = config.tasks.flatMap(({ settings, demonstrationSettings }, index) => [
+  const ofTasks = config.tasks.flatMap(({ settings, demonstrationSettings, judge, user }, index) => [
     ...plainSecrets(settings, ['tasks', index, 'settings']),
     ...plainSecrets(demonstrationSettings, ['tasks', index, 'demonstrationSettings']),
+    ...plainSecrets(judge ?? {}, ['tasks', index, 'judge']),
+    ...plainSecrets(user ?? {}, ['tasks', index, 'user']),
   ])
   const secrets = [...ofTasks, ...plainSecrets({ engineUrl, engineApiKey }, ['policy'])]
   if (secrets.length === 0) return
