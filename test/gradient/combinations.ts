@@ -213,15 +213,36 @@ function playedBy(start: PlainWeights): PlainEpisode[] {
 
 /** How far the gradient of a trainer is from the plain one, relative to that. */
 export async function gradientError(
-  { config }: Combination,
-  { home, start, episodes, ...ground }: Ground,
+  combination: Combination,
+  ground: Ground,
   trainer: Trainer,
 ): Promise<number> {
+  const { config } = combination
+  const { start, episodes, teacher } = ground
+  const reference = isTaught(config) ? teacher : ground.reference
+  const { optimizer } = await updated(combination, ground, trainer, (dir) =>
+    readCheckpoint(dir, { optimizer: true }),
+  )
+  const { gradient } = plainUpdate(episodes, { start, reference }, rulesOf(config))
+  let [difference, size] = [0, 0]
+  for (const [name, values] of gradient)
+    for (const [i, value] of values.entries()) {
+      difference += ((optimizer?.first.get(name)?.[i] ?? Number.NaN) - value) ** 2
+      size += value ** 2
+    }
+  return Math.sqrt(difference / size)
+}
+
+/** Makes the update of a combination, and removes it once it was read. @param read gets the folder of the checkpoint */
+export async function updated<Found>(
+  { config }: Combination,
+  { home, episodes }: Ground,
+  trainer: Trainer,
+  read: (checkpointDir: string) => Promise<Found>,
+): Promise<Found> {
   const directory = homeAt(home).run(run)
   const { store, groups } = storeOf(episodes)
-  const isTaught = config.learning.algorithm === 'distillation'
-  const reference = isTaught ? ground.teacher : ground.reference
-  const ofTeacher = isTaught
+  const ofTeacher = isTaught(config)
     ? { ...config, learning: { ...config.learning, teacher: teacherIn(home) } }
     : config
   const refuse = () => Promise.reject(new RangeError('no environment is needed'))
@@ -240,18 +261,14 @@ export async function gradientError(
       { run, config: ofTeacher, directory, task: refuse, demonstrationTask: refuse },
       { store, trainerOf: () => trainer, onProgress: () => undefined, log: () => undefined },
     )
-    const { optimizer } = await readCheckpoint(directory.checkpointDir(2), { optimizer: true })
-    const { gradient } = plainUpdate(episodes, { start, reference }, rulesOf(config))
-    let [difference, size] = [0, 0]
-    for (const [name, values] of gradient)
-      for (const [i, value] of values.entries()) {
-        difference += ((optimizer?.first.get(name)?.[i] ?? Number.NaN) - value) ** 2
-        size += value ** 2
-      }
-    return Math.sqrt(difference / size)
+    return await read(directory.checkpointDir(2))
   } finally {
     await rm(directory.checkpointDir(2), { recursive: true, force: true })
   }
+}
+
+function isTaught({ learning }: RunConfig): boolean {
+  return learning.algorithm === 'distillation'
 }
 
 function rulesOf({ seed, learning, rollout }: RunConfig): PlainRules {

@@ -3,6 +3,7 @@
  * algorithm in a run of five tasks.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,7 +13,7 @@ import { algorithmNames, algorithms } from '../../learning/algorithms/algorithms
 import { readUpdateBatch } from '../../policy/trainer/batch-file.ts'
 import { createTrainer } from '../../policy/trainer/embedded.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { combinations, type Ground, gradientError, preparedIn } from '../gradient/combinations.ts'
+import { combinations, type Ground, gradientError, preparedIn, updated } from '../gradient/combinations.ts'
 import { customModule } from '../gradient/plain-update.ts'
 import { expertSpeech } from '../support/expert-speech.ts'
 import { removeHome, temporaryHome } from '../support/perdure-process.ts'
@@ -53,6 +54,21 @@ test.each(combinations(custom))(
   'the gradient is within 1e-4 of the plain one: $name',
   async (combination) => {
     expect(await gradientError(combination, ground, trainer)).toBeLessThan(1e-4)
+  },
+)
+
+// [ENTROPY-BONUS-1] [ASKED-VALUES-1]
+test.each(['epo', 'turn_ppo'])(
+  'an update of %s that is made again, by another trainer, has the same bytes',
+  async (name) => {
+    const made = combinations(custom).filter(({ config }) => config.learning.algorithm === name)
+    const [combination] = made.slice(-1)
+    if (combination === undefined) throw new RangeError(`there is no combination of ${name}`)
+    const manifest = (dir: string) => readFile(join(dir, 'manifest.json'), 'utf8')
+    const first = await updated(combination, ground, trainer, manifest)
+    const other = createTrainer({ threads: 1 })
+    expect(await updated(combination, ground, other, manifest)).toBe(first)
+    await other.close()
   },
 )
 
