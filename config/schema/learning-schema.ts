@@ -38,7 +38,7 @@ const stepGroupsSchema = z.strictObject({
     .max(100)
     .default(0)
     .describe(
-      "Weight ω of a step's advantage beside that of its episode; 0: none. Only environments that name exact states have steps to compare.",
+      "Weight ω of a step's advantage beside that of its episode, where environments name exact states.",
     ),
   discount: probability
     .default(0.95)
@@ -55,12 +55,7 @@ const replaySchema = z.strictObject({
       'Groups of earlier updates that an update learns from too, at most this many times `rollout.groupsPerUpdate`.',
     ),
   maxAge: count(64).default(4).describe('Latest updates whose groups may be read once more.'),
-  weight: z
-    .number()
-    .gt(0)
-    .max(1)
-    .default(0.5)
-    .describe('Weight in the loss of a token of a replayed group; others have weight 1.'),
+  weight: z.number().gt(0).max(1).default(0.5).describe('Weight of a token of a replayed group, beside 1.'),
 })
 
 const imitationSchema = z.strictObject({
@@ -76,7 +71,7 @@ const imitationSchema = z.strictObject({
     .enum(imitationKinds)
     .default('win')
     .describe(
-      'Which episodes are imitated: `win`, all successes; `best`, the best of each group whose rewards differ; `reward`, all with a positive reward, by its size.',
+      'Imitated episodes: `win`, successes; `best`, the best of each group whose rewards differ; `reward`, those with a positive reward, by its size.',
     ),
 })
 
@@ -108,9 +103,7 @@ export const learningSchema = z.strictObject({
   lossAggregation: z
     .enum(['token', 'episode', 'task'])
     .default('token')
-    .describe(
-      'Units of equal weight in the loss: all action tokens of the batch, all episodes, or all tasks.',
-    ),
+    .describe('Units of equal weight in the loss: action tokens, episodes, or tasks.'),
   proximal: z
     .enum(['behaviour', 'start'])
     .default('behaviour')
