@@ -47,11 +47,9 @@ afterEach(async () => {
 })
 
 /** Models of another process: they share the store alone. */
-function models(judge: object = {}) {
-  const config = judgedConfig({
-    judge: { from: chat.url, model: 'm', timeoutSeconds: 0.2, ...judge },
-    user: { from: chat.url, model: 'm' },
-  })
+function models(judge: object = {}, sections: Parameters<typeof judgedConfig>[1] = {}) {
+  const user = { from: chat.url, model: 'm' }
+  const config = judgedConfig({ judge: { ...user, timeoutSeconds: 0.2, ...judge }, user }, sections)
   return createAskedModels({
     store,
     runs: { get: async () => ({ config }) as never, close: async () => undefined },
@@ -129,7 +127,7 @@ it('two who ask at once get one answer: in a process one asks, between processes
   expect(chat.calls).toHaveLength(3)
 })
 
-// [ASKED-3] [ASKED-6]
+// [ASKED-3] [ASKED-6] [ASKED-7]
 it.each<[string, ChatReply]>([
   ['bad_answer', { text: 'five' }],
   ['timed_out', 'hang'],
@@ -138,7 +136,7 @@ it.each<[string, ChatReply]>([
   ['bad_protocol', 'foreign'],
   ['unreachable', { status: 503 }],
 ])(
-  '%s is counted and reported by its name (%j), and the question asked again with another seed',
+  '%s is counted and reported by its name (%j); after an unreadable answer alone the next request is another',
   async (kind, reply) => {
     replies = [reply]
     expect(await inTurn(1, (ask) => ask.judge(sum))).toBe(5)
@@ -149,9 +147,28 @@ it.each<[string, ChatReply]>([
       ),
       'judge answered',
     ])
-    expect(new Set(chat.calls.map(({ seed }) => seed)).size).toBe(2)
+    const requests = chat.calls.map(({ seed, temperature }) => `${seed} at ${temperature}`)
+    expect(new Set(requests).size).toBe(kind === 'bad_answer' ? 2 : 1)
+    expect(chat.calls[1]?.temperature).toBe(kind === 'bad_answer' ? 0.5 : 0)
   },
 )
+
+// [ASKED-7]
+it('a new attempt of a synchronous run asks what the failed one asked, or would have asked next; any other draws for itself', async () => {
+  const next = { ...asking, episode: episodeId(groupId(run, 0), 0, 1) }
+  const seedsOf = async (maxStaleness: number, turn: number, first: ChatReply) => {
+    const since = chat.calls.length
+    replies = [first]
+    const play = (episode: typeof asking) =>
+      inTurn(turn, (ask) => ask.judge(sum), models({ tries: 1 }, { rollout: { maxStaleness } }).of(episode))
+    await expect(play(asking)).rejects.toBeInstanceOf(Error)
+    expect(await play(next)).toBe(5)
+    return new Set(chat.calls.slice(since).map(({ seed }) => seed)).size
+  }
+  expect(await seedsOf(0, 1, 'cut')).toBe(1)
+  expect(await seedsOf(0, 2, { text: 'five' })).toBe(2)
+  expect(await seedsOf(1, 3, 'cut')).toBe(2)
+})
 
 // [ASKED-3]
 it('answers that cannot be read are asked for as often as configured, by all attempts together; then no one is asked', async () => {

@@ -9,6 +9,8 @@
  * - [ASKED-4] A question that fails fails its call, whatever the environment made of the fault: it becomes no reward.
  * - [ASKED-5] Another question at the place of a stored one is refused by name: the environment is not deterministic.
  * - [ASKED-6] Every fault is stored with its kind, and reported as work that fails until the question is answered.
+ * - [ASKED-7] The draws of a model follow from the question's place and the unreadable answers before it. So a question that is asked
+ *   again after another fault, or by a new attempt of a synchronous run, is the same request.
  */
 import type { AskedModelConfig } from '../../config/schema/asked-model-schema.ts'
 import {
@@ -20,7 +22,15 @@ import {
   questionHash,
   readAnswer,
 } from '../../envs/contract/question.ts'
-import { type EpisodeId, type RunId, seedOfWork } from '../../identity/identity.ts'
+import {
+  drawnAs,
+  type EpisodeId,
+  episodeId,
+  parseEpisodeId,
+  type RunId,
+  seedOfWork,
+} from '../../identity/identity.ts'
+import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { ChatAnswer } from '../../policy/served/chat-endpoint.ts'
 import type { Store } from '../../storage/store.ts'
@@ -62,8 +72,10 @@ interface SessionCall {
 }
 
 /** A question at its place. */
-interface PlacedQuestion extends Omit<Asked, 'try' | 'seed'> {
+interface PlacedQuestion extends Omit<Asked, 'try' | 'seed' | 'temperature'> {
   readonly runSeed: number
+  /** Whether all attempts at a sample draw alike. */
+  readonly attemptsDrawAlike: boolean
   readonly hash: string
   /** @throws AskedModelFault `bad_answer` */
   readonly check: (text: string) => unknown
@@ -90,7 +102,11 @@ export function createAskedModels(dependencies: Dependencies) {
     const messages = messagesOf(question)
     const { text } = await answerOnce({
       ...{ run, key: { episode, turn, role, number }, model, configKey, messages, signal },
-      ...{ runSeed: config.seed, hash: questionHash(messages) },
+      ...{
+        runSeed: config.seed,
+        attemptsDrawAlike: isSynchronous(config.rollout),
+        hash: questionHash(messages),
+      },
       check: (said) => readAnswer(question, said),
     })
     return readAnswer(question, text)
@@ -144,19 +160,28 @@ export function createAskedModels(dependencies: Dependencies) {
 const firstWaitMs = 200
 const longestWaitMs = 5000
 
+/** The least temperature after an unreadable answer, which a greedy model would repeat. */
+const warmth = 0.5
+
 /** Answers each question once. */
 function createAnswering(dependencies: Dependencies) {
   const { store, reports } = dependencies
   const inProgress = new Map<string, Promise<unknown>>()
 
-  async function tried(question: PlacedQuestion, number: number): Promise<StoredAnswer | AskedModelFault> {
-    const { key, run, runSeed, model, messages, hash, check } = question
+  /** @param unreadable answers before it, of all attempts that draw alike */
+  async function tried(
+    question: PlacedQuestion,
+    { number, unreadable }: { readonly number: number; readonly unreadable: number },
+  ): Promise<StoredAnswer | AskedModelFault> {
+    const { key, run, runSeed, attemptsDrawAlike, model, messages, hash, check } = question
     const { episode, turn, role } = key
     const since = clock.monotonic()
     let said: ChatAnswer | undefined
     try {
-      const seed = seedOfWork(runSeed, episode, 'answer', turn, role, key.number, number)
-      said = await answerFrom(dependencies, { ...question, try: number, seed })
+      const drawing = drawnAs(episode, attemptsDrawAlike)
+      const seed = seedOfWork(runSeed, drawing, 'answer', turn, role, key.number, unreadable)
+      const temperature = unreadable === 0 ? model.temperature : Math.max(model.temperature, warmth)
+      said = await answerFrom(dependencies, { ...question, temperature, try: number, seed })
       check(said.text)
       const { text, model: name } = said
       const cost = costOf(model, said, since)
@@ -191,14 +216,29 @@ function createAnswering(dependencies: Dependencies) {
     return stored
   }
 
+  async function faultsAt(key: Asked['key']): Promise<readonly AnswerFault[]> {
+    return (await store.answers.faults(key.episode)).filter((fault) => isAt(key, fault))
+  }
+
+  /** Unreadable answers to the question in the earlier attempts at the sample. */
+  async function unreadableBefore(key: Asked['key']): Promise<number> {
+    const { parent, sample, attempt } = parseEpisodeId(key.episode)
+    let found = 0
+    for (let each = 0; each < attempt; each++)
+      found += unreadableIn(await faultsAt({ ...key, episode: episodeId(parent, sample, each) }))
+    return found
+  }
+
   /** Tries until there is an answer, or no try is left. */
   async function asked(question: PlacedQuestion): Promise<StoredAnswer> {
-    const { key, model, signal } = question
-    const before = (await store.answers.faults(key.episode)).filter((fault) => isAt(key, fault))
-    let unreadable = before.filter(({ kind }) => kind === 'bad_answer').length
+    const { key, model, attemptsDrawAlike, signal } = question
+    const before = await faultsAt(key)
+    let unreadable = unreadableIn(before)
+    const earlier = attemptsDrawAlike ? await unreadableBefore(key) : 0
     for (let tries = 1; ; tries++) {
       signal.throwIfAborted()
-      const result = await tried(question, before.length + tries - 1)
+      const number = before.length + tries - 1
+      const result = await tried(question, { number, unreadable: earlier + unreadable })
       if (!(result instanceof AskedModelFault)) return result
       if (result.kind === 'bad_answer') unreadable += 1
       else if (result.permanent) throw result
@@ -236,6 +276,10 @@ function costOf(
   const { promptTokens = null, completionTokens = null } = said ?? {}
   const cost = ((promptTokens ?? 0) * promptPrice + (completionTokens ?? 0) * completionPrice) / 1e6
   return { promptTokens, completionTokens, cost, seconds: (clock.monotonic() - since) / 1000 }
+}
+
+function unreadableIn(faults: readonly AnswerFault[]): number {
+  return faults.filter(({ kind }) => kind === 'bad_answer').length
 }
 
 function isAt({ turn, role, number }: Asked['key'], fault: AnswerFault): boolean {

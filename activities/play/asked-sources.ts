@@ -28,6 +28,7 @@ export interface Asked {
   /** From 0. */
   readonly try: number
   readonly seed: number
+  readonly temperature: number
   /** Aborts when the answer is no longer wanted. */
   readonly signal: AbortSignal
 }
@@ -64,8 +65,8 @@ export async function answerFrom(dependencies: SourceDependencies, asked: Asked)
   }
 }
 
-function askServer({ model, configKey, messages, seed, signal }: Asked): Promise<ChatAnswer> {
-  const { from, temperature, maxTokens, timeoutSeconds } = model
+function askServer({ model, configKey, messages, temperature, seed, signal }: Asked): Promise<ChatAnswer> {
+  const { from, maxTokens, timeoutSeconds } = model
   const url = withSecrets(from, `${configKey}.from`)
   const apiKey = model.apiKey === undefined ? undefined : withSecrets(model.apiKey, `${configKey}.apiKey`)
   return askEndpoint(
@@ -76,8 +77,8 @@ function askServer({ model, configKey, messages, seed, signal }: Asked): Promise
 }
 
 async function askPolicy({ store, runs, serving }: SourceDependencies, asked: Asked): Promise<ChatAnswer> {
-  const { run, key, model, messages, seed, signal } = asked
-  const { temperature, maxTokens } = model
+  const { run, key, model, messages, temperature, seed, signal } = asked
+  const { maxTokens } = model
   const chat = await serving.chat(run)
   const { config } = await runs.get(run)
   const context = chat.encodeTurnWithin(config.policy.contextLength - maxTokens, [], messages)

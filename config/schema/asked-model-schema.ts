@@ -21,7 +21,12 @@ const askedModelSchema = z.strictObject({
     .describe('Version of the policy, 0 by default; until it is there, the newest.'),
   model: text.optional().describe("The endpoint's model."),
   apiKey: text.optional().describe("The endpoint's token, as a reference to a secret."),
-  temperature: z.number().min(0).max(10).default(0).describe('Sampling temperature.'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe('Sampling temperature; at least 0.5 after an unreadable answer.'),
   maxTokens: count(32_768).default(64).describe('Tokens of an answer.'),
   timeoutSeconds: positive(3600).default(60).describe('Seconds of one try.'),
   tries: count(100).default(3).describe('Tries of a question.'),

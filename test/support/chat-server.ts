@@ -23,6 +23,7 @@ export interface ChatCall {
   /** The last message. */
   readonly question: string
   readonly seed: number
+  readonly temperature: number
   readonly authorization: string | undefined
   /** The reply in a word; undefined before there is one. */
   ending?: string
@@ -54,9 +55,9 @@ export async function serveChat(
 ): Promise<ChatServer> {
   const calls: ChatCall[] = []
   const server = createServer(async (request, response) => {
-    const { messages, seed } = requestSchema.parse(await json(request))
+    const { messages, seed, temperature } = requestSchema.parse(await json(request))
     const { authorization } = request.headers
-    const call: ChatCall = { question: messages.at(-1)?.content ?? '', seed, authorization }
+    const call: ChatCall = { question: messages.at(-1)?.content ?? '', seed, temperature, authorization }
     const before = [...calls]
     calls.push(call)
     const decided = await reply(call, before)
