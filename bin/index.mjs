@@ -13,7 +13,9 @@ const entry = await import(
 )
 
 export const {
+  AskedModelFault,
   algorithms,
+  answeredBy,
   builtInEnvironment,
   ConfigFault,
   defineEnvironment,
