@@ -129,6 +129,21 @@ it('each question is asked once, with the secret of its model alone', () => {
   expect(new Set(keys.get('answer')?.map(({ authorization }) => authorization))).toEqual(new Set([undefined]))
 })
 
+it('a branch has the answers of the turns that it begins with, and asks for those of its own alone', async () => {
+  const [origin] = await store.episodes.page(runId('local'), '', 1)
+  const before = chat.calls.length
+  const { samples } = await session.branch(origin?.id ?? '', { turn: 1 })
+  const [branch] = samples
+  // Two turns of two questions.
+  expect(chat.calls.slice(before)).toHaveLength(4)
+  const [own, others] = await Promise.all(
+    [branch?.episode, origin?.id].map((id) => store.answers.list(id as NonNullable<typeof id>)),
+  )
+  expect(own).toHaveLength(7)
+  expect(own?.slice(0, 3).map(({ text }) => text)).toEqual(others?.slice(0, 3).map(({ text }) => text))
+  expect(own?.map(({ promptTokens }) => promptTokens)).toEqual([0, 0, 0, 10, 10, 10, 10])
+})
+
 it('every execution replays', async () => {
   expect(await replay(await fetchHistories(home))).toEqual([])
 })
