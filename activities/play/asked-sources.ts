@@ -11,7 +11,7 @@ import { AskedModelFault, type AskedRole, type QuestionMessage } from '../../env
 import { type RunId, yieldsToTraining } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { EngineFault } from '../../policy/engines/engine.ts'
-import { askEndpoint, type ChatAnswer } from '../../policy/served/chat-endpoint.ts'
+import type { ChatAnswer } from '../../policy/served/chat-endpoint.ts'
 import type { Store } from '../../storage/store.ts'
 import type { QuestionKey } from '../../storage/trajectories/answers.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
@@ -65,11 +65,14 @@ export async function answerFrom(dependencies: SourceDependencies, asked: Asked)
   }
 }
 
-function askServer({ model, configKey, messages, temperature, seed, signal }: Asked): Promise<ChatAnswer> {
+async function askServer(asked: Asked): Promise<ChatAnswer> {
+  const { model, configKey, messages, temperature, seed, signal } = asked
   const { from, maxTokens, timeoutSeconds } = model
   const url = withSecrets(from, `${configKey}.from`)
   const apiKey = model.apiKey === undefined ? undefined : withSecrets(model.apiKey, `${configKey}.apiKey`)
-  return askEndpoint(
+  // A run that asks no endpoint does not load its client.
+  const { askEndpoint } = await import('../../policy/served/chat-endpoint.ts')
+  return await askEndpoint(
     { url, model: model.model ?? '', apiKey },
     // The signal ends it first, and says by what.
     { messages, temperature, maxTokens, seed, signal, answerMs: 2000 * timeoutSeconds },
