@@ -1,6 +1,6 @@
 /**
- * The learning of a run, in one process without Temporal and without a store: the success of the household games over updates, for
- * settings that are only tried.
+ * The learning of a run, in one process without Temporal and without a store: success and reward of its suites over updates, those of
+ * the household games by default, for settings that are only tried.
  *
  * Invariants
  * - Engine, environment, update and the rules of overlapping are those of a run. Figures are of one seed: two tries differ by some
@@ -117,12 +117,12 @@ async function startedConfig(
   }
 }
 
-/** Success of each suite of the configuration. */
+/** Success and mean reward of each suite of the configuration. */
 async function measured({ run, serving, version, games }: Measurement): Promise<readonly Figure[]> {
   const { opened } = run
   const figures: Figure[] = []
   for (const [index, { name, split }] of opened.config.evaluation.suites.entries()) {
-    let [next, won] = [0, 0]
+    let [next, won, earned] = [0, 0, 0]
     const playOn = async (): Promise<void> => {
       while (next < games) {
         const position = next++
@@ -130,11 +130,16 @@ async function measured({ run, serving, version, games }: Measurement): Promise<
         const playing = { opened, serving, version: () => version, pool: [], measuredIn: split }
         const { episode } = await playEpisode(episodeId(group, version, 1), position, playing)
         if (episode.seal.success) won += 1
+        earned += episode.seal.reward ?? 0
       }
     }
     await Promise.all(Array.from({ length: gamesAtOnce }, playOn))
-    console.error(`version ${version}: ${won} of ${games} games of ${name} won`)
+    const reward = earned / games
+    console.error(
+      `version ${version}: ${won} of ${games} games of ${name} won, mean reward ${reward.toFixed(3)}, after ${Math.round(process.cpuUsage().user / 1e6)} s of processors`,
+    )
     figures.push({ name: `${name}_after_${version}`, value: won / games, unit: 'success' })
+    figures.push({ name: `${name}_reward_after_${version}`, value: reward, unit: 'reward' })
   }
   return figures
 }
