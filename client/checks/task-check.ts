@@ -14,7 +14,7 @@ import { taskWords } from '../../config/files/loader.ts'
 import { withSecrets } from '../../config/files/secrets.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type EnvironmentDefinition, EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
-import { AskedModelFault, askedRoles } from '../../envs/contract/question.ts'
+import { AskedModelFault } from '../../envs/contract/question.ts'
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { loadEnvironment } from '../../envs/external/loading.ts'
 import { environments } from '../../envs/registry.ts'
@@ -26,6 +26,7 @@ import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { outlinePretrained } from '../../policy/checkpoints/pretrained.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
+import { checkAskedModels } from './asked-models-check.ts'
 import { partialRewardNotices } from './partial-rewards.ts'
 import { badValue, checkEngine, checkLearning, checkServers, checkTrackers } from './start-check.ts'
 
@@ -302,26 +303,6 @@ async function rewardNotices(
 
 /** Instances of a split that are tried: one that fails while others do not is left out by the run. */
 const resetTries = 3
-
-/** Whether the models are configured that the environment asks, and no others. @throws ConfigFault */
-function checkAskedModels(index: number, task: TaskConfig, { name, asks = [] }: EnvironmentDefinition): void {
-  for (const role of askedRoles) {
-    const key = `tasks.${index}.${role}`
-    const isAsked = asks.includes(role)
-    if (isAsked && task[role] === undefined)
-      throw badValue(
-        key,
-        'missing',
-        `a model, because ${name} asks a ${role}: \`{ from: policy }\` or an endpoint`,
-      )
-    if (!isAsked && task[role] !== undefined)
-      throw badValue(
-        key,
-        task[role].from,
-        `nothing, because ${name} asks no ${role} (\`asks\` of its definition)`,
-      )
-  }
-}
 
 /** Begins an instance of each split that the task is played on. */
 async function checkReset(

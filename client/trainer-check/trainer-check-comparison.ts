@@ -6,7 +6,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { trainerRows } from '../../learning/run/metrics.ts'
+import { trainerRows } from '../../learning/run/trainer-figures.ts'
 import { type CheckpointContent, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { readWithMoments } from '../../policy/checkpoints/restoring.ts'
 import type { Trainer, UpdateRequest, UpdateStatistics } from '../../policy/trainer/trainer.ts'

@@ -245,7 +245,9 @@ export const metrics = {
     words: 'groups that were played and left out, because they teach nothing',
   },
   'skipped.won': {
-    ...{ unit: 'groups', better: null, chart: null },
+    unit: 'groups',
+    better: null,
+    chart: null,
     words: 'those of which every episode succeeded',
   },
   'skipped.lost': { unit: 'groups', better: null, chart: null, words: 'those of which no episode succeeded' },
@@ -358,12 +360,6 @@ export function playedFigures(played: PlayedCounts): PlayedFigures {
   return Object.fromEntries(found)
 }
 
-/** The figures that trainers report, with the row of each. */
-export const trainerRows: readonly (readonly [keyof TrainerFigures, Metric])[] = metricRows.flatMap(
-  ([name, row]) =>
-    row.trainer === undefined ? [] : [[figureOf(name) as keyof TrainerFigures, row] as const],
-)
-
 /** The figures that the embedded trainer computes token by token. */
 export const tokenRows: readonly (readonly [TokenFigure, (token: TrainedToken) => number])[] =
   metricRows.flatMap(([name, { ofToken }]) =>
@@ -374,17 +370,6 @@ export const tokenRows: readonly (readonly [TokenFigure, (token: TrainedToken) =
 export const noTokenFigures = Object.fromEntries(tokenRows.map(([figure]) => [figure, 0])) as Readonly<
   Record<TokenFigure, number>
 >
-
-/** The figures that trainers report, without the rest of their statistics. */
-export function trainerFigures(statistics: TrainerFigures): TrainerFigures {
-  const found = trainerRows.map(([figure]) => [figure, statistics[figure]] as const)
-  return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as never
-}
-
-/** The figures of an update that trained nothing. */
-export const noTrainerFigures: TrainerFigures = Object.fromEntries(
-  trainerRows.flatMap(([figure, { trainer }]) => (trainer === 'required' ? [[figure, 0]] : [])),
-) as never
 
 /** The stored value of a metric that is one number; undefined where an update has none. */
 export function storedNumber(name: NumberName, figures: object): number | undefined {

@@ -7,7 +7,7 @@ import { openSession, type TrainingSession } from '../../client/session/training
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { parseEpisodeId } from '../../identity/identity.ts'
-import { noTrainerFigures } from '../../learning/run/metrics.ts'
+import { noTrainerFigures } from '../../learning/run/trainer-figures.ts'
 import { type Chat, openChat } from '../../policy/chat/chat.ts'
 import { publishCheckpoint, readCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import type { Engine, SamplingRequest } from '../../policy/engines/engine.ts'

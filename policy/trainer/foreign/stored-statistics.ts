@@ -5,7 +5,8 @@
  * - All figures are finite, and no time is among them: work done again has the same.
  */
 import { z } from 'zod'
-import { type TrainerFigures, trainerRows } from '../../../learning/run/metrics.ts'
+import type { TrainerFigures } from '../../../learning/run/metrics.ts'
+import { trainerRows } from '../../../learning/run/trainer-figures.ts'
 
 /** The figures of the table of metrics that trainers report. */
 const figureSchemas = Object.fromEntries(

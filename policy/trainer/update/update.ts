@@ -15,8 +15,8 @@ import {
   type TokenFigure,
   type TrainedToken,
   tokenRows,
-  trainerRows,
 } from '../../../learning/run/metrics.ts'
+import { trainerRows } from '../../../learning/run/trainer-figures.ts'
 import type { ProximalBatch, UpdateBatch } from '../batch.ts'
 import { finishedResult } from '../foreign/finished-result.ts'
 import { type Statistics, statisticsSchema } from '../foreign/stored-statistics.ts'
