@@ -14,7 +14,7 @@ const pages = documents
   .filter((page) => page === 'docs/results.md' || page.startsWith('research/'))
   .map((page) => readFileSync(join(packageRoot, page), 'utf8').replaceAll(/\s+/g, ' '))
 const reports = readdirSync(folder)
-  .filter((name) => name.endsWith('.json'))
+  .filter((name) => name.endsWith('.json') && !name.endsWith('.card.json'))
   .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as ExperimentReport)
 
 function widthOf({ low, high }: Interval): number {
