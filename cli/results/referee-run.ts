@@ -38,8 +38,8 @@ export interface RefereeOptions extends ReportOptions {
   readonly set?: readonly string[]
 }
 
-/** Fresh seeds: no setting was chosen by them. */
-const firstSeed = 11
+/** Fresh seeds: no recipe of a panel was chosen by them. */
+const firstSeed = 61
 
 /** Runs the rows of panels that have no cards yet, and shows the tables. */
 export async function referee(panels: readonly PanelName[], options: RefereeOptions): Promise<void> {

@@ -52,6 +52,7 @@ export const methods: Readonly<Record<string, SetValues>> = {
   step_groups: { 'learning.algorithm': 'grpo', 'learning.stepGroups.weight': 1 },
   self_imitation: { 'learning.algorithm': 'imitation' },
   best_of_group: { 'learning.algorithm': 'imitation', 'learning.imitation.by': 'best' },
+  reward_weighted: { 'learning.algorithm': 'imitation', 'learning.imitation.by': 'reward' },
 }
 
 /** The method that the others are compared with. */
