@@ -63,12 +63,14 @@ interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
   readonly serving: Serving
+  /** Counts what runs have cost in this process until now. */
+  readonly countCosts: (() => Promise<void>) | undefined
 }
 
 export type RunActivities = ReturnType<typeof createRunActivities>
 export type AuditActivities = ReturnType<typeof createAuditActivities>
 
-export function createRunActivities({ home, store, runs, serving }: Dependencies) {
+export function createRunActivities({ home, store, runs, serving, countCosts }: Dependencies) {
   /** When the trajectories of a run were last looked at. */
   const looked = new Map<RunId, number>()
 
@@ -103,6 +105,8 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       await completeMetrics(open)
       await serving.prepare(run, version)
       await store.runs.publish(run, { version, state })
+      await countCosts?.()
+      await store.costs.publish(run, version, clock.now())
       // Evaluations that a person or a schedule started are not the run's own children.
       const evaluating = await store.evaluations.unfinished(run, clock.now() - longestEvaluationMs)
       await serving.keepOnly(run, [...inUse, ...evaluating, ...askedVersions(config.tasks)])
@@ -110,7 +114,7 @@ export function createRunActivities({ home, store, runs, serving }: Dependencies
       const update = step === 0 ? undefined : await store.updates.get(run, step)
       const publishSeconds = (clock.monotonic() - since) / 1000
       if (update !== undefined) await recordMetrics(store, open, metricsOf(update, publishSeconds))
-      return config.training.stop === undefined ? undefined : { spent: await spentBy(store, run) }
+      return config.training.stop === undefined ? undefined : { spent: await spentBy(store, run, version) }
     },
 
     /**
@@ -188,11 +192,10 @@ export function createAuditActivities({ store }: { readonly store: Store }) {
   })
 }
 
-/** Amounts that a run has spent until now. */
-async function spentBy(store: Store, run: RunId): Promise<Spending> {
-  const at = clock.now()
+/** Amounts that a run had spent when it published a version. */
+async function spentBy(store: Store, run: RunId, version: number): Promise<Spending> {
   const updates = (await store.metrics.list(run)).filter(isUpdateMetrics)
+  const at = clock.now()
   const created = (await store.runs.get(run))?.created ?? at
-  const spent = spendingOf(updates, { created, at })
-  return { ...spent, seconds: (at - created) / 1000, cpuSeconds: (await store.costs.cpuSeconds(run)) ?? 0 }
+  return spendingOf(updates, { created, at, version, published: await store.costs.published(run) })
 }

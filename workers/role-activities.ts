@@ -41,7 +41,10 @@ export interface RoleActivities extends AsyncDisposable {
 }
 
 interface Dependencies
-  extends Pick<RoleWorkerOptions, 'createEngine' | 'createTrainer' | 'findEnvironment' | 'cache'> {
+  extends Pick<
+    RoleWorkerOptions,
+    'createEngine' | 'createTrainer' | 'findEnvironment' | 'cache' | 'countCosts'
+  > {
   readonly home: Home
   readonly store: Store
   readonly log: (line: string) => void
@@ -49,7 +52,7 @@ interface Dependencies
 }
 
 export function openRoleActivities(dependencies: Dependencies): RoleActivities {
-  const { home, store, log, findEnvironment } = dependencies
+  const { home, store, log, findEnvironment, countCosts } = dependencies
   const { createEngine = (config, run) => openEngine(config, run, log) } = dependencies
   const reports = createFailureReports({ failing: store.failing, log })
   const runs = createOpenRuns({ home, store, findEnvironment, reportSlow: reports.reportSlow, log })
@@ -81,7 +84,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
       policy: heartbeating(
         done({
           ...sampling,
-          ...createRunActivities({ home, store, runs, serving }),
+          ...createRunActivities({ home, store, runs, serving, countCosts }),
           ...createEvaluationActivities({ store, runs }),
           ...createAuditActivities({ store }),
           ...createChildrenActivities(),

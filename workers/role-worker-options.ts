@@ -38,6 +38,8 @@ export interface RoleWorkerOptions {
   readonly shared?: boolean
   /** The folder of the workflow code; that of this package by default. */
   readonly workflows?: string
+  /** Counts what runs have cost until now. */
+  readonly countCosts?: (() => Promise<void>) | undefined
   /** Receives what the workers do; no one by default. */
   readonly telemetry?: Pick<Telemetry, 'observers'>
 }

@@ -32,7 +32,7 @@ export function refereeCommand(): Command {
       .summary('compare methods on fixed panels, and verify result cards')
       .description(
         'Runs each method on each panel, a row with a result card of its own, and compares them by the cards: against their own\n' +
-          'start, and against grpo at equal updates and at equal time. The same command continues it, and runs no row twice.',
+          'start, and against grpo at equal updates and at equal processor time. The same command continues it, and runs no row twice.',
       )
       .addArgument(
         new Argument('[panels...]', 'panels to play, all by default')

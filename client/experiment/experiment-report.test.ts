@@ -113,7 +113,8 @@ describe('a claim at a budget', () => {
     const figures = [0, 1, 2, 3, 4].map((version) => {
       const shares = () => Promise.resolve(new Map([['echo e0', version / 10]]))
       const value = version / 10
-      const spent = { updates: version, episodes: version * episodes, tokens: 0, seconds: 10 * version }
+      const amounts = { updates: version, episodes: version * episodes, tokens: 0 }
+      const spent = { ...amounts, seconds: 10 * version, cpuSeconds: (version * episodes) / 10 }
       return { suite, version, value, success: value, n: 10, planned: 10, spent, shares }
     })
     return { ...run, status: 'done', figures }
@@ -134,6 +135,7 @@ describe('a claim at a budget', () => {
     expect(await differenceAt({ episodes: 199 })).toBeCloseTo(0.1 - 0.3, 12)
     expect(await differenceAt({ episodes: 200 })).toBeCloseTo(0.2 - 0.4, 12)
     expect(await differenceAt({ episodes: 1000, seconds: 10 })).toBeCloseTo(0, 12)
+    expect(await differenceAt({ cpuSeconds: 20 })).toBeCloseTo(0.2 - 0.4, 12)
     const first = { than: { arm: claim.better.arm, version: 'first' } } as const
     expect(await differenceAt({ episodes: 200 }, first)).toBeCloseTo(0.2, 12)
   })

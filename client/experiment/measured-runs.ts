@@ -115,6 +115,7 @@ async function measureRun(
   const evaluations = (await store.evaluations.list(run)).toSorted((a, b) => a.version - b.version)
   const { episodes, actionTokens } = await store.episodes.totals(run)
   const cpuSeconds = await store.costs.cpuSeconds(run)
+  const published = await store.costs.published(run)
   const updates = (await store.metrics.list(run)).filter(isUpdateMetrics)
   return {
     ...{ run, arm, seed, status: record.status },
@@ -129,10 +130,9 @@ async function measureRun(
       return [
         {
           ...{ suite, version, value, success, n, planned },
-          // The warm start ends with the first evaluation.
           spent: spendingOf(
             updates.filter((update) => update.version <= version),
-            { created: record.created, at: created },
+            { created: record.created, at: created, version, published },
           ),
           ...(measured && { measured }),
           ...(metric && { metric }),

@@ -78,7 +78,12 @@ const reportSchema = z.object({
           n: amount,
           /** Absent in reports of earlier builds, where all were played. */
           planned: amount.optional(),
-          spent: z.object({ updates: amount, episodes: amount, tokens: amount, seconds: amount }).optional(),
+          spent: z
+            .object({
+              ...{ updates: amount, episodes: amount, tokens: amount, seconds: amount },
+              cpuSeconds: amount.optional(),
+            })
+            .optional(),
         }),
       ),
     }),
@@ -255,7 +260,7 @@ export function writeFiles(
 
 /** All figures of all runs, a row each. */
 function reportCsv({ runs }: ExperimentReport): string {
-  const spending = ['updates', 'episodes', 'tokens', 'seconds'] as const
+  const spending = ['updates', 'episodes', 'tokens', 'seconds', 'cpuSeconds'] as const
   const columns = ['arm', 'seed', 'run', 'status', 'suite', 'version', 'counts', 'success', 'n', 'value']
   const rows = runs.flatMap(({ arm, seed, run, status, curve, measured }) =>
     curve.map(({ suite, version, value, success, n, spent }) => {

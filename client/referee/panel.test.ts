@@ -18,7 +18,7 @@ const examples = join(packageRoot, 'examples')
 describe.each(panelNames)('the panel %s', (panel) => {
   it('states all methods, each against its start, and against the baseline at equal updates and time', () => {
     const file = join(folder, `${panel}.yaml`)
-    const of = { panel, entrants: known, seeds: [11, 12], seconds: 60, set: {} }
+    const of = { panel, entrants: known, seeds: [11, 12], at: { cpuSeconds: 60 }, set: {} }
     writeFileSync(file, statementText(panel, of, { examples, folder }))
     const { arms, hypotheses } = loadExperiment(file).statement
     expect(arms.map(({ arm }) => arm)).toEqual(Object.keys(methods))
@@ -26,7 +26,7 @@ describe.each(panelNames)('the panel %s', (panel) => {
     for (const { config } of arms.filter(({ arm }) => arm !== 'step_groups'))
       expect(config.learning).toMatchObject({ stepGroups: { weight: 0 }, imitation: { coefficient: 0 } })
     const compared = hypotheses.filter(({ than }) => than.arm === baseline && than.version === 'last')
-    expect(compared.map(({ at }) => at?.seconds)).toEqual(known.slice(1).flatMap(() => [undefined, 60]))
+    expect(compared.map(({ at }) => at?.cpuSeconds)).toEqual(known.slice(1).flatMap(() => [undefined, 60]))
   })
 
   it('states one method alone, and values of a user', () => {

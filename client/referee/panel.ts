@@ -9,6 +9,7 @@ import { stringify } from 'yaml'
 import type { SetValues } from '../../config/files/experiment.ts'
 import { algorithmNames } from '../../learning/algorithms/algorithms.ts'
 import type { MeasureName } from '../../learning/evaluation/measure.ts'
+import type { Budget } from '../../learning/run/budget.ts'
 
 export interface Panel {
   /** Configuration below `examples/`. */
@@ -83,8 +84,8 @@ export interface Stated {
   readonly seeds: readonly number[]
   /** Values that a user sets, for all methods. */
   readonly set: SetValues
-  /** Seconds of training at which methods are compared too. */
-  readonly seconds?: number
+  /** Time of training at which methods are compared too. */
+  readonly at?: Pick<Budget, 'seconds' | 'cpuSeconds'>
 }
 
 /**
@@ -93,7 +94,7 @@ export interface Stated {
  */
 export function statementText(
   name: string,
-  { panel, entrants, seeds, seconds, set: own }: Stated,
+  { panel, entrants, seeds, at, set: own }: Stated,
   { examples, folder }: { readonly examples: string; readonly folder: string },
 ): string {
   const { base, measure, set }: Panel = panels[panel]
@@ -107,8 +108,7 @@ export function statementText(
     })),
     ...(isCompared ? others : []).flatMap((each) => {
       const claim = { better: each.name, than: baseline }
-      const atTime =
-        seconds === undefined ? [] : [{ name: `${each.name}-leads-in-time`, ...claim, at: { seconds } }]
+      const atTime = at === undefined ? [] : [{ name: `${each.name}-leads-in-time`, ...claim, at }]
       return [{ name: `${each.name}-leads`, ...claim }, ...atTime]
     }),
   ]

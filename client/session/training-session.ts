@@ -38,6 +38,7 @@ import { createRunSteering, type RunSteering, whoami } from '../run/run-steering
 import { createRunSchedules, type RunSchedules } from '../run/schedules.ts'
 import { openSessionHome, type SessionHome } from '../run/session-home.ts'
 import { createStoredRuns } from '../run/stored-runs.ts'
+import { type CostCount, startCostCount } from './cost-count.ts'
 import { continueFromStore, findRestoredRuns, noneRestored } from './restored-home.ts'
 import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
 import { startSessionUpkeep } from './session-upkeep.ts'
@@ -123,7 +124,13 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
   const launch = createRunLaunch(parts)
   const restored = hasWorkers ? await findRestoredRuns(place) : noneRestored
   await continueFromStore(parts, restored, launch)
-  const workers = opened.use(telemetry === null ? null : await openWorkers(options, wanted, place, telemetry))
+  // It begins with the first work: opening workers is no cost of a run.
+  let costs: CostCount | undefined
+  const countCosts = async () => costs?.count()
+  const workers = opened.use(
+    telemetry === null ? null : await openWorkers({ ...options, countCosts }, wanted, place, telemetry),
+  )
+  if (hasWorkers) costs = opened.use(startCostCount({ ...known, costs: known.store.costs, log }))
   signal?.throwIfAborted()
 
   const steering = createRunSteering(parts)
@@ -172,7 +179,7 @@ function claimOf(
 
 /** The workers of a session, with the log and the metrics of their runtime. */
 async function openWorkers(
-  options: SessionOptions,
+  options: SessionOptions & Pick<RoleWorkerOptions, 'countCosts'>,
   wanted: readonly Role[],
   { home, server: connection, homeName }: SessionHome,
   telemetry: SessionTelemetry,

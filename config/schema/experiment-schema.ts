@@ -53,13 +53,14 @@ const hypothesisSchema = z.strictObject({
       episodes: amount(1_000_000_000).optional(),
       tokens: amount(1_000_000_000_000).optional(),
       seconds: amount(1_000_000_000).optional(),
+      cpuSeconds: amount(1_000_000_000).optional(),
     })
     .refine((budget) => Object.values(budget).some((amount) => amount !== undefined), {
-      error: 'one of updates, episodes, tokens, seconds',
+      error: 'one of updates, episodes, tokens, seconds, cpuSeconds',
     })
     .optional()
     .describe(
-      'A budget: of each run the last evaluation counts that it had reached within so many updates, training episodes, sampled tokens or seconds; `@first` stays the first.',
+      'A budget: of each run the last evaluation counts that it had reached within so many updates, training episodes, sampled tokens, seconds or CPU seconds; `@first` stays the first.',
     ),
   detect: z
     .number()

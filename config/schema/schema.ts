@@ -261,8 +261,8 @@ const warmStartSchema = z.strictObject({
 const stopSchema = z.strictObject({
   episodes: count(1_000_000_000).optional().describe('Training episodes.'),
   tokens: count(1_000_000_000_000).optional().describe('Tokens sampled in them.'),
-  seconds: positive(1_000_000_000).optional().describe('Seconds since its beginning, breaks included.'),
-  cpuSeconds: positive(1_000_000_000).optional().describe('CPU time of workers.'),
+  seconds: positive(1_000_000_000).optional().describe('Seconds since version 0, breaks included.'),
+  cpuSeconds: positive(1_000_000_000).optional().describe('CPU time of workers since version 0.'),
 })
 
 const trainingSchema = z.strictObject({

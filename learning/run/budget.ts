@@ -6,7 +6,7 @@
  * - An amount that is not known is taken to be spent: nothing is compared by it.
  */
 
-/** The amounts, each counted from the beginning of the run, with their words. */
+/** The amounts, each counted from the publication of version 0, with their words. */
 export const budgetWords = {
   updates: 'updates',
   episodes: 'training episodes',

@@ -158,6 +158,10 @@ const migrations: Readonly<Record<string, Migration>> = {
       constraint answer_faults_key primary key (episode, turn, role, number, try)
     )`,
   ),
+  '0020_published_versions': executing(sql`create table published_versions (
+      run text not null, version integer not null, at bigint not null, cpu_seconds double precision not null,
+      constraint published_versions_key primary key (run, version)
+    )`),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** Statements that undo each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0020_published_versions': ['drop table published_versions'],
   '0019_answers': ['drop table answers', 'drop table answer_faults'],
   '0018_metrics': ['alter table episodes drop column metrics'],
   '0017_success': ['alter table episodes drop column success'],

@@ -222,6 +222,14 @@ export interface RunCostsTable {
   cpu_seconds: number
 }
 
+/** CPU time that a run had cost when a version was published. */
+export interface PublishedVersionsTable {
+  run: string
+  version: number
+  at: number
+  cpu_seconds: number
+}
+
 /** One row: the name of this store among those who lease from the same backends. */
 export interface LeaseScopeTable {
   scope: string
@@ -266,6 +274,7 @@ export interface Schema {
   leases: LeasesTable
   experiments: ExperimentsTable
   run_costs: RunCostsTable
+  published_versions: PublishedVersionsTable
   experts: ExpertsTable
   failing_work: FailingWorkTable
   lease_scope: LeaseScopeTable

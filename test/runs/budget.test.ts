@@ -50,6 +50,12 @@ it('a run ends, with its last evaluation, at the update that spends its budget, 
       [0, 3],
       [2, 3],
     ])
+    const published = [...(await store.costs.published(run))]
+    expect(published.map(([version]) => version)).toEqual([0, 1, 2])
+    // The process counts what it has computed before each publication.
+    const costs = published.map(([, { cpuSeconds }]) => cpuSeconds)
+    expect(costs[0]).toBeLessThan(costs[1] ?? 0)
+    expect(costs[1]).toBeLessThan(costs[2] ?? 0)
     const trail = await session.audit(run)
     expect(trail).toMatchObject([
       { by: 'training.stop', what: 'budget', reason: 'the budget is spent: 7 training episodes' },

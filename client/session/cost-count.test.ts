@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { runId } from '../../identity/identity.ts'
 import { openStore } from '../../storage/store.ts'
-import { startCostCount } from './session-upkeep.ts'
+import { startCostCount } from './cost-count.ts'
 
 const [first, second] = [runId('first'), runId('second')]
 
@@ -41,7 +41,7 @@ it('divides what the process computes among the runs in progress, and counts all
     await twoLooks()
     cpu += 100
     await twoLooks()
-    await count.close()
+    await count[Symbol.asyncDispose]()
     expect(await store.costs.cpuSeconds(first)).toBeCloseTo(5, 9)
     expect(await store.costs.cpuSeconds(second)).toBeCloseTo(1, 9)
     expect(await store.costs.cpuSeconds(runId('none'))).toBeUndefined()
