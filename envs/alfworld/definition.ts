@@ -29,7 +29,7 @@ export const alfworld: EnvironmentDefinition = {
     'Household errands in a text world: find things, take, clean, heat or cool them, put them where they belong.',
   source: 'ALFWorld release 0.4.2 (alfworld.github.io), json_2.1.3_tw-pddl; without it built-in games',
   licence: 'MIT (ALFWorld); built-in games Apache-2.0',
-  reward: '1 when the errand is done, else 0',
+  reward: '1 when the errand is done, less `commandCost` for each command; else 0',
   replayable: true,
   replayableBecause: 'a game has no randomness: the same commands reach the same state',
   turnLimit: 20,
@@ -55,7 +55,7 @@ function openTask(
   dialectOf: (source: GameSource) => Dialect,
   settings: HouseholdSettings,
 ): Task {
-  const { showAdmissible, prompt } = settings
+  const { commandCost, showAdmissible, prompt } = settings
   return {
     splits,
     warnings,
@@ -70,6 +70,7 @@ function openTask(
             kind: source.kind,
           }
         },
+        commandCost,
         showAdmissible,
       }),
     demonstrate: async (instance: InstanceId, take?: number) => {

@@ -70,6 +70,18 @@ test('only winning pays, once, and what follows changes nothing', async () => {
   expect(await environment.step(last)).toMatchObject({ reward: 0, done: true, outcome: 'completed' })
 })
 
+test('each command that a won game took costs what the setting says', async () => {
+  const task = await alfworld.open({ settings: { commandCost: 0.04 } })
+  const environment = await task.create()
+  await environment.reset('test/3')
+  await environment.step(actionOf('dance'))
+  const actions = (await task.demonstrate?.('test/3'))?.actions ?? []
+  const rewards: number[] = []
+  for (const action of actions) rewards.push((await environment.step(action)).reward)
+  expect(rewards.slice(0, -1).every((reward) => reward === 0)).toBe(true)
+  expect(rewards.at(-1)).toBeCloseTo(1 - 0.04 * (actions.length + 1), 12)
+})
+
 test('the whole instruction names the commands of the game', async () => {
   const task = await alfworld.open({ settings: { prompt: 'full' } })
   const { messages } = await (await task.create()).reset('test/1')

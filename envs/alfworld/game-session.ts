@@ -4,7 +4,7 @@
  * Invariants
  * - The same instance and the same actions give the same messages, rewards and endings.
  * - Commands reach the game as the agent wrote them; one that does nothing is not invalid.
- * - Only winning pays, once: reward 1 on the step that wins, 0 on every other.
+ * - Only winning pays, once: 1 on the step that wins, less the cost of the commands until then, and 0 on every other.
  */
 import type { ToolCall } from '../../messages/message.ts'
 import type { Game, GameState } from '../../worlds/text-adventure/game.ts'
@@ -15,6 +15,8 @@ import { ToolSession } from '../contract/tool-session.ts'
 /** The parts of a session. */
 export interface SessionOptions {
   readonly openInstance: (instance: InstanceId) => OpenedGame
+  /** Reward that each command takes from a game that is won. */
+  readonly commandCost: number
   readonly showAdmissible: boolean
 }
 
@@ -29,6 +31,7 @@ interface OpenedGame {
 interface Play {
   readonly game: Game
   state: GameState
+  commands: number
 }
 
 export const toolName = 'take_action'
@@ -47,7 +50,7 @@ export function commandOf({ name, arguments: given }: ToolCall): string | undefi
 }
 
 /** A session that plays one game after another. */
-export function createSession({ openInstance, showAdmissible }: SessionOptions): Environment {
+export function createSession({ openInstance, commandCost, showAdmissible }: SessionOptions): Environment {
   const shown = ({ observation, admissible }: GameState) =>
     showAdmissible ? `${observation}${beforeAdmissible}${admissible.join(', ')}.` : observation
   const takeAction: AgentTool<Play> = textTool({
@@ -57,8 +60,10 @@ export function createSession({ openInstance, showAdmissible }: SessionOptions):
     run({ action }, play) {
       const before = play.state
       play.state = play.game.play(action)
+      play.commands += 1
       const reply = shown(play.state)
-      return play.state.won ? { reply, reward: before.won ? 0 : 1, done: true } : { reply }
+      if (!play.state.won) return { reply }
+      return { reply, reward: before.won ? 0 : Math.max(0, 1 - commandCost * play.commands), done: true }
     },
   })
   return new ToolSession<Play>({
@@ -71,7 +76,7 @@ export function createSession({ openInstance, showAdmissible }: SessionOptions):
     open(instance) {
       const { game, systemPrompt, kind } = openInstance(instance)
       const state = game.start()
-      return { play: { game, state }, system: systemPrompt, prompt: shown(state), kind }
+      return { play: { game, state, commands: 0 }, system: systemPrompt, prompt: shown(state), kind }
     },
     facts: ({ state }) => ({ ...state }),
     state: ({ game }) => game.digest(),

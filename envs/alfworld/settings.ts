@@ -49,6 +49,9 @@ const settingsSchema = z.strictObject({
     .describe(
       'Share of the official games of the split `rearranged` whose homes are rearranged. That split repeats `train` without an end, each time in other homes. 0: there is no such split.',
     ),
+  commandCost: shareSetting
+    .default(0)
+    .describe('Reward that each command takes from a game that is won: 0.04 pays 0.8 for one won with five.'),
   showAdmissible: z.boolean().default(false).describe('Whether answers list the commands that work now.'),
   prompt: promptSetting,
   demonstrations: z
@@ -92,6 +95,7 @@ export interface HouseholdSettings {
   readonly tasks: readonly Errand[]
   readonly unseenGoals: number
   readonly rearranged: number
+  readonly commandCost: number
   readonly showAdmissible: boolean
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
