@@ -23,10 +23,10 @@ export async function askedValues(
   request: () => Promise<ValuesRequest>,
   signal?: AbortSignal,
 ): Promise<TurnValues | undefined> {
-  const { readsValues } = isAlgorithmName(algorithm)
+  const { valueTargetsOf } = isAlgorithmName(algorithm)
     ? algorithms[algorithm]
     : await importAlgorithm(algorithm)
-  if (readsValues !== true) return undefined
+  if (valueTargetsOf === undefined) return undefined
   return async (played) => {
     const asked = await request()
     const episodes = played.map((trajectory) => ({ trajectory, advantages: [0] }))

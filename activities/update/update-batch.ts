@@ -11,10 +11,9 @@ import type { RunConfig } from '../../config/schema/schema.ts'
 import type { GroupId } from '../../identity/identity.ts'
 import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
 import { chosenLosses, lossOfTask } from '../../learning/algorithms/algorithms.ts'
-import { type BatchGroup, comparedGroup } from '../../learning/algorithms/batch-advantages.ts'
+import type { BatchGroup } from '../../learning/algorithms/batch-advantages.ts'
 import { planBatch } from '../../learning/algorithms/batch-plan.ts'
 import { imitates } from '../../learning/algorithms/imitation.ts'
-import { turnEstimates } from '../../learning/algorithms/turns/turn-ppo.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { drawnFromPool } from '../../learning/rollout/cross-policy.ts'
@@ -96,11 +95,11 @@ export async function collectBatch(
     ...comparable(group, rules, values?.[index]),
     ...(group.replayed ? { replayWeight: rules.learning.replay.weight } : {}),
   }))
-  const advantages = await advantagesBy(rules.learning.algorithm, learnable, {
+  const found = await advantagesBy(rules.learning.algorithm, learnable, {
     ...rules.learning,
     ...(compared.length === 0 ? {} : { earlier: compared.map((group) => comparable(group, rules)) }),
   })
-  const plan = planBatch(learnable, advantages, {
+  const plan = planBatch(learnable, found, {
     ...rules.learning,
     taskWeights: Object.fromEntries(rules.tasks.map(({ task, weight }) => [task, weight])),
   })
@@ -112,7 +111,6 @@ export async function collectBatch(
       imitationWeights = [],
       inBatch = [],
     } = plan.groups[index] ?? {}
-    const targets = values && valueTargets(learnable[index], rules)
     return episodes
       .map((episode, sample) => ({
         ...episode,
@@ -121,7 +119,7 @@ export async function collectBatch(
         weight: tokenWeights[sample] ?? 0,
         imitation: imitationWeights[sample] ?? 0,
         loss: losses.indexOf(lossOfTask(rules, task)),
-        valueTargets: targets?.[sample] ?? [],
+        valueTargets: found.valueTargets?.[index]?.[sample] ?? [],
       }))
       .filter((_, sample) => inBatch[sample])
   })
@@ -179,15 +177,6 @@ async function valuesByGroup(
       return found.slice(begin - length, begin)
     })
   )
-}
-
-/** [group][turns] what the values of a group's turns are fitted to */
-function valueTargets(
-  group: BatchGroup | undefined,
-  { learning: { stepGroups } }: BatchRules,
-): readonly (readonly number[])[] {
-  const { episodes = [] } = group === undefined ? {} : comparedGroup(group)
-  return episodes.map((episode) => turnEstimates(episode, stepGroups.discount).targets)
 }
 
 function comparable(

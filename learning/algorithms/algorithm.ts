@@ -28,8 +28,11 @@ export interface Algorithm {
   readonly ignoresRewards?: boolean
   /** Whether it reads groups of earlier updates beside those of this one; absent: it does not. */
   readonly readsEarlier?: boolean
-  /** Whether turns have a learnt `value`, which their targets are fitted to after it (`turns/turn-ppo.ts`); absent: they have none. */
-  readonly readsValues?: boolean
+  /**
+   * The targets of an episode's learnt values, [turns], which the update fits them to: with it each turn has its `value` before
+   * (`turns/turn-ppo.ts`); absent: turns have none.
+   */
+  readonly valueTargetsOf?: (episode: ComparedEpisode, settings: AdvantageSettings) => readonly number[]
   /** Whether advantages, with those of steps, are normalized over the action tokens of the whole batch; absent: they are not. */
   readonly normalizesBatch?: boolean
   readonly loss: SequenceLoss

@@ -33,7 +33,7 @@ export type AlgorithmName = keyof typeof algorithms
 export const algorithmNames = Object.keys(algorithms) as AlgorithmName[]
 
 /** The part of an algorithm that trainers compute: the loss of tokens, their entropy bonus, the steps that they leave out, and values. */
-export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects' | 'smoothsEntropy' | 'readsValues'>
+export type TrainedPart = Pick<Algorithm, 'loss' | 'rejects' | 'smoothsEntropy' | 'valueTargetsOf'>
 
 /** An algorithm with each of these losses, by the name in the contract of trainers. */
 export const policyLosses = {
@@ -54,11 +54,11 @@ export function isPolicyLoss(name: string): name is PolicyLoss {
 
 /** The name of a loss that trainers know, for an algorithm that leaves out the same steps; undefined for any other. */
 export function lossName(part: TrainedPart): PolicyLoss | undefined {
-  const { loss, rejects, smoothsEntropy = false, readsValues = false } = part
+  const traits = ({ smoothsEntropy = false, valueTargetsOf }: TrainedPart) =>
+    `${smoothsEntropy} ${valueTargetsOf !== undefined}`
   return (Object.keys(policyLosses) as PolicyLoss[]).find((name) => {
     const known: TrainedPart = policyLosses[name]
-    if (known.loss !== loss || known.rejects !== rejects) return false
-    return (known.smoothsEntropy ?? false) === smoothsEntropy && (known.readsValues ?? false) === readsValues
+    return known.loss === part.loss && known.rejects === part.rejects && traits(known) === traits(part)
   })
 }
 

@@ -51,6 +51,8 @@ export interface BatchAdvantages {
   readonly groups: readonly Units[]
   /** As of the algorithm. */
   readonly normalizesBatch: boolean
+  /** [groups][group][turns] the targets of learnt values, where the algorithm reads values. */
+  readonly valueTargets?: readonly (readonly (readonly number[])[])[]
 }
 
 /** How the episodes of a batch are compared. */
@@ -70,13 +72,21 @@ export function batchAdvantages(
   { stepGroups, earlier }: ComparisonRules,
 ): BatchAdvantages {
   for (const { rewards } of groups) checkRewards(rewards)
-  const found = algorithm.advantagesOf(groups.map(comparedGroup), {
+  const compared = groups.map(comparedGroup)
+  const settings = {
     discount: stepGroups.discount,
     ...(earlier === undefined ? {} : { earlier: earlier.map(comparedGroup) }),
-  })
+  }
+  const found = algorithm.advantagesOf(compared, settings)
+  const valueTargets =
+    algorithm.valueTargetsOf &&
+    compared.map(({ episodes }) =>
+      episodes.map((episode) => algorithm.valueTargetsOf?.(episode, settings) ?? []),
+    )
   return {
     groups: groups.map((group, index) => unitsOf(group, found[index] ?? [], stepGroups, algorithm)),
     normalizesBatch: algorithm.normalizesBatch === true,
+    ...(valueTargets && { valueTargets }),
   }
 }
 

@@ -71,6 +71,24 @@ describe('a checked algorithm', () => {
   })
 
   // [CUSTOM-ALGORITHM-1]
+  it('says what its learnt values are fitted to, a finite number for each turn', () => {
+    const [played] = group.episodes
+    if (played === undefined) throw new Error('no episode')
+    const fitted = (value: unknown) =>
+      batchAdvantages(
+        checked({ valueTargetsOf: () => value as never }),
+        [{ task: 'db', rewards: [1, 0], actionTokens: [0, 0] }],
+        { stepGroups: { weight: 0, discount: 1 } },
+      ).valueTargets
+    const targets = checked({ valueTargetsOf: () => [0.5, 1] }).valueTargetsOf?.(played, { discount: 1 })
+    expect(targets).toEqual([0.5, 1])
+    expect(fitted([])).toEqual([[[], []]])
+    expect(() => fitted([1])).toThrow(/1 value targets, expected a list of 0, one for each turn/)
+    const odd = checked({ valueTargetsOf: () => [0, Number.NaN] })
+    expect(() => odd.valueTargetsOf?.(played, { discount: 1 })).toThrow(/the value target NaN for turn 1/)
+  })
+
+  // [CUSTOM-ALGORITHM-1]
   it.each([
     [undefined],
     [[]],

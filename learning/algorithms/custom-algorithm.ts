@@ -9,6 +9,7 @@
 import type { TokenLoss } from '../loss/objective.ts'
 import type {
   Algorithm,
+  ComparedEpisode,
   ComparedGroup,
   EpisodeAdvantage,
   LossToken,
@@ -33,8 +34,15 @@ export function checkedAlgorithm(own: Algorithm, run: <T>(call: () => T) => T): 
     normalizesBatch: own.normalizesBatch === true,
     readsEarlier: own.readsEarlier === true,
     smoothsEntropy: own.smoothsEntropy === true,
-    readsValues: own.readsValues === true,
     loss: lossName({ loss }) === undefined ? checkedLoss(loss, run) : loss,
+    ...(own.valueTargetsOf === undefined
+      ? {}
+      : {
+          valueTargetsOf: (episode, settings) =>
+            run(() =>
+              checkedTargets(own.valueTargetsOf?.(structuredClone(episode), { ...settings }), episode),
+            ),
+        }),
     ...(own.rejects === undefined
       ? {}
       : { rejects: (step) => run(() => checkedVerdict(own.rejects?.(structuredClone(step)))) }),
@@ -83,6 +91,14 @@ function checkedAdvantages(found: unknown, groups: readonly ComparedGroup[]): Ep
         )
       },
     )
+  })
+}
+
+/** @throws RangeError */
+function checkedTargets(found: unknown, { turns }: ComparedEpisode): readonly number[] {
+  return listOf(found, turns.length, 'value targets', 'turn').map((target, turn) => {
+    if (isNumber(target)) return target
+    throw new RangeError(`the value target ${String(target)} for turn ${turn}, expected a finite number`)
   })
 }
 

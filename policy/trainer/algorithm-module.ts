@@ -24,6 +24,7 @@ const algorithmSchema = z.looseObject({
     lossesOf: z.custom<Algorithm['loss']['lossesOf']>(isFunction, 'expected a function'),
     readsReference: z.boolean().optional(),
   }),
+  valueTargetsOf: z.custom<Algorithm['valueTargetsOf']>(isFunction, 'expected a function').optional(),
   rejects: z.custom<Algorithm['rejects']>(isFunction, 'expected a function').optional(),
 })
 

@@ -22,7 +22,7 @@ export const turnPpo: Algorithm = {
   comparesTurns: true,
   ignoresRewards: true,
   normalizesBatch: true,
-  readsValues: true,
+  valueTargetsOf: (episode, { discount }) => turnEstimates(episode, discount).targets,
   advantagesOf: (groups, { discount }) =>
     groups.map((group) => {
       const [ofEpisodes = []] = grpo.advantagesOf([group], { discount })
@@ -36,7 +36,7 @@ export const turnPpo: Algorithm = {
  * Advantages of an episode's turns, and what their values are fitted to.
  * @returns [turns] each
  */
-export function turnEstimates(
+function turnEstimates(
   episode: ComparedEpisode,
   discount: number,
 ): { readonly advantages: readonly number[]; readonly targets: readonly number[] } {
