@@ -1,20 +1,32 @@
 /**
- * Answers of a served policy: samples after a prompt, and their words in OpenAI's form.
+ * Answers of a served policy: a request, whatever its form, and the samples after its prompts.
  *
  * Invariants
  * - [SERVED-ANSWER-1] A prompt is used unchanged; an empty prompt, an unknown token id, or a prompt that leaves no room is
  *   refused.
  * - [SERVED-ANSWER-2] The same request with a seed gives the same answer.
- * - [SERVED-ANSWER-3] No part of an answer is left out: calls are given where the whole answer can be read, else all of it is content.
  * - Log-probabilities are those at the asked temperature; at 0, those at 1.
  */
 import { seedOf } from '../../identity/identity.ts'
 import { chance } from '../../machine/services/chance.ts'
-import { argumentsText } from '../../messages/exact-arguments.ts'
-import type { AssistantMessage } from '../../messages/message.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
-import { RequestFault } from './openai-request.ts'
+import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
+import { ChatFault } from '../../policy/templates/template.ts'
+import type { Borrowed } from './loaded-versions.ts'
+import type { Words } from './prompt-encoder.ts'
+import { RequestFault } from './request-fault.ts'
 import type { ServedModel, ServedPolicy } from './served-policy.ts'
+
+/** A request of any form, as the policy answers it. */
+export interface Asked {
+  /** `RUN`, or `RUN@7`. */
+  readonly model: string
+  readonly prompts: readonly (Words | { readonly ids: readonly number[] })[]
+  /** The field of the request that holds the prompts, by which an error names them. */
+  readonly param: string
+  /** Undefined where the prompts are only counted. */
+  readonly wish: Wish | undefined
+}
 
 /** Sampling settings that all answers to a request share. */
 export interface Wish {
@@ -22,72 +34,144 @@ export interface Wish {
   readonly temperature: number
   readonly seed: number | undefined
   readonly count: number
+  /** Tokens that end an answer beside those of the policy's chat. */
+  readonly stopTokens?: readonly number[]
+  /** Whether an answer may have fewer tokens than `maxTokens` where the context ends before. */
+  readonly isCut?: boolean
 }
 
 /** A prompt and its samples. */
 export interface Answer {
   readonly prompt: Int32Array
-  /** [samples] */
+  /** [samples]; none where the prompt was only counted. */
   readonly samples: readonly SampledTokens[]
 }
 
-/** Ids of a request as a prompt. @throws RequestFault for an id that is no token */
-export function promptOfIds({ tokenizer }: ServedModel, ids: readonly number[]): Int32Array {
-  const unknown = ids.find((id) => !tokenizer.has(id))
-  if (unknown === undefined) return Int32Array.from(ids)
-  throw new RequestFault('bad_request', `\`prompt\`: there is no token ${unknown}`, 'prompt')
+/** The answers of the policy, before a form writes them. */
+export interface Answered {
+  readonly model: ServedModel
+  /** [prompts] */
+  readonly answers: readonly Answer[]
 }
 
-/** @param tokens of the prompt; undefined where it is too long to be counted */
-export function tooLong(
-  { contextLength }: ServedModel,
-  tokens: number | undefined,
-  asked?: number,
-): RequestFault {
-  const found = tokens === undefined ? 'more' : `${tokens} in its prompt`
+/** A longer prompt is not even counted; it is the longest context that a policy may be configured with. */
+export const mostTokens = 1_048_576
+
+/** @param size characters of the request @throws RequestFault, EngineFault */
+export async function answerTo(
+  policy: ServedPolicy,
+  asked: Asked,
+  how: { readonly size: number; readonly signal: AbortSignal },
+): Promise<Answered> {
+  using borrowed = await modelOf(policy, asked.model)
+  const { model } = borrowed
+  const { param, wish } = asked
+  const answers = await Promise.all(
+    asked.prompts.map(async (given): Promise<Answer> => {
+      const prompt = await promptOf(policy, model, given, { ...how, param, isCounted: wish === undefined })
+      if (wish === undefined) return { prompt, samples: [] }
+      return { prompt, samples: await samplesAfter(policy, model, prompt, { ...how, param, wish }) }
+    }),
+  )
+  return { model, answers }
+}
+
+/** The model that a request names, for as long as it uses it. @throws RequestFault `unknown_model` */
+async function modelOf(policy: ServedPolicy, name: string): Promise<Borrowed<ServedModel>> {
+  try {
+    const borrowed = await policy.borrow(name)
+    if (borrowed !== undefined) return borrowed
+  } catch (error) {
+    // The run may have removed the version after it was found.
+    if (!(error instanceof CheckpointFault && error.kind === 'missing')) throw error
+  }
+  throw await unknownModel(policy, name)
+}
+
+export async function unknownModel(policy: ServedPolicy, name: string): Promise<RequestFault> {
+  const names = await policy.names()
   return new RequestFault(
-    'too_long',
-    `the context is ${contextLength} tokens at most, and this request has ${found}${asked === undefined ? '' : ` and asks for ${asked}`}`,
-    'messages',
+    'unknown_model',
+    `the model \`${name}\` does not exist; there are ${names.join(', ')}`,
+    'model',
   )
 }
 
-/** Samples answers to a prompt. @throws RequestFault for one that does not fit, EngineFault */
-export async function answerTo(
+/** @throws RequestFault for words or ids that cannot be a prompt */
+async function promptOf(
   policy: ServedPolicy,
   model: ServedModel,
+  given: Asked['prompts'][number],
   {
-    prompt,
-    wish,
+    param,
+    size,
+    isCounted,
     signal,
-  }: { readonly prompt: Int32Array; readonly wish: Wish; readonly signal: AbortSignal },
-): Promise<Answer> {
+  }: {
+    readonly param: string
+    readonly size: number
+    readonly isCounted: boolean
+    readonly signal: AbortSignal
+  },
+): Promise<Int32Array> {
+  if ('ids' in given) {
+    const unknown = given.ids.find((id) => !model.tokenizer.has(id))
+    if (unknown === undefined) return Int32Array.from(given.ids)
+    throw new RequestFault('bad_request', `\`${param}\`: there is no token ${unknown}`, param)
+  }
+  const most = isCounted ? mostTokens : model.contextLength - 1
+  try {
+    const prompt = await policy.encode(model, given, { size, most, signal })
+    if (prompt !== undefined) return prompt
+  } catch (cause) {
+    if (cause instanceof ChatFault) throw new RequestFault('bad_request', cause.message, param, { cause })
+    throw cause
+  }
+  throw tooLong(model, { param, found: 'more' })
+}
+
+/** The words are those by which agents know that they have to shorten a conversation. */
+function tooLong(
+  { contextLength }: ServedModel,
+  { param, found }: { readonly param: string; readonly found: string },
+): RequestFault {
+  const bound = `the maximum context length is ${contextLength} tokens`
+  return new RequestFault('too_long', `prompt is too long: ${bound}, and this request has ${found}`, param)
+}
+
+async function samplesAfter(
+  policy: ServedPolicy,
+  model: ServedModel,
+  prompt: Int32Array,
+  { param, wish, signal }: { readonly param: string; readonly wish: Wish; readonly signal: AbortSignal },
+): Promise<readonly SampledTokens[]> {
   const room = model.contextLength - prompt.length
-  const { maxTokens = room, temperature, seed, count } = wish
-  if (room < 1 || maxTokens > room) throw tooLong(model, prompt.length, wish.maxTokens)
+  const { maxTokens = room, temperature, seed, count, isCut = false, stopTokens = [] } = wish
+  if (room < 1) throw tooLong(model, { param, found: `${prompt.length} in its prompt` })
+  if (maxTokens > room && !isCut)
+    throw tooLong(model, { param, found: `${prompt.length} in its prompt and asks for ${maxTokens}` })
   if (prompt.length === 0)
     throw new RequestFault(
       'bad_request',
-      '`prompt`: it is empty, and the first token needs one before it',
-      'prompt',
+      `\`${param}\`: it is empty, and the first token needs one before it`,
+      param,
     )
   const drawn = seed ?? chance.below(2 ** 32)
-  const samples = await Promise.all(
+  return Promise.all(
     Array.from({ length: count }, (_, index) =>
       policy.sample(
         model,
         {
           context: prompt,
-          maxNewTokens: maxTokens,
+          maxNewTokens: Math.min(maxTokens, room),
           temperature,
           seed: answerSeed(drawn, index),
-          stopTokens: model.chat.stopTokens,
+          stopTokens: [...model.chat.stopTokens, ...stopTokens],
         },
         signal,
       ),
     ),
   )
-  return { prompt, samples }
 }
 
 /** The seed of an answer; every bit of the request's seed counts, and those of 32 bits are taken as they are. */
@@ -96,84 +180,14 @@ function answerSeed(seed: number, index: number): number {
   return high === 0 ? seedOf(seed, index) : seedOf(seed, index, high)
 }
 
-/** The message of an answer, and why sampling stopped. An answer that cannot be read as a whole is text. */
-export function messageOf(model: ServedModel, sampled: SampledTokens) {
-  const { finish, tokens } = sampled
-  const { message, problems } = model.chat.parseAction(tokens)
-  const isRead = problems.length === 0
-  const calls = isRead ? callsOf(message) : []
-  const content = isRead ? message.content : textOf(model, sampled)
-  return {
-    message: {
-      role: 'assistant' as const,
-      content: content === '' && calls.length > 0 ? null : content,
-      refusal: null,
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    },
-    finish_reason: finish === 'length' ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop',
-  }
-}
-
-function callsOf(message: AssistantMessage) {
-  return (message.tool_calls ?? []).map((call) => ({
-    id: `call_${chance.uuid().replaceAll('-', '').slice(0, 24)}`,
-    type: 'function' as const,
-    function: { name: call.name, arguments: argumentsText(call) },
-  }))
-}
-
-/** The text of an answer, without the token that ended it. */
-export function textOf({ chat, tokenizer }: ServedModel, { tokens }: SampledTokens): string {
-  const last = tokens.at(-1)
-  const isEnded = last !== undefined && chat.stopTokens.includes(last)
-  return tokenizer.decode(isEnded ? tokens.subarray(0, -1) : tokens)
-}
-
-/** Log-probabilities in the form of chat completions. */
-export function chatLogprobs(
-  { tokenizer }: ServedModel,
-  { tokens, logprobs }: SampledTokens,
-  asIds: boolean,
-) {
-  return {
-    content: [...tokens].map((token, index) => ({
-      token: tokenName(tokenizer, token, asIds),
-      logprob: logprobs[index] ?? 0,
-      bytes: [...tokenizer.bytesOf(token)],
-      top_logprobs: [],
-    })),
-    refusal: null,
-  }
-}
-
-/** Log-probabilities in the form of completions. */
-export function completionLogprobs(
-  { tokenizer }: ServedModel,
-  { tokens, logprobs }: SampledTokens,
-  asIds: boolean,
-) {
-  const texts = [...tokens].map((token) => tokenName(tokenizer, token, asIds))
-  let at = 0
-  return {
-    tokens: texts,
-    token_logprobs: [...logprobs],
-    top_logprobs: null,
-    text_offset: [...tokens].map((token) => {
-      const offset = at
-      at += tokenizer.decode([token]).length
-      return offset
-    }),
-  }
-}
-
-function tokenName(tokenizer: ServedModel['tokenizer'], token: number, asIds: boolean): string {
-  return asIds ? `token_id:${token}` : tokenizer.decode([token])
-}
-
 /** Tokens that answers took; a prompt counts once. */
-export function usageOf(answers: readonly Answer[]) {
+export function tokensOf(answers: readonly Answer[]): {
+  readonly prompt: number
+  readonly completion: number
+} {
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
-  const prompt = sum(answers.map(({ prompt }) => prompt.length))
-  const completion = sum(answers.flatMap(({ samples }) => samples.map(({ tokens }) => tokens.length)))
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+  return {
+    prompt: sum(answers.map(({ prompt }) => prompt.length)),
+    completion: sum(answers.flatMap(({ samples }) => samples.map(({ tokens }) => tokens.length))),
+  }
 }

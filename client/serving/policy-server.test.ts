@@ -204,7 +204,7 @@ test('an answer comes as a stream where it is asked for, with its usage last', a
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: expect.any(Number) } })
 })
 
-// [SERVE-2] [OPENAI-REQUEST-1]
+// [SERVE-2] [REQUEST-1]
 describe('a request that cannot be answered gets an error in the form of the API', () => {
   const chat = { model: 'demo', messages }
   test.each([
@@ -212,6 +212,7 @@ describe('a request that cannot be answered gets an error in the form of the API
     ['a version that is not kept', { ...chat, model: 'demo@9' }, 404, 'model_not_found', 'model'],
     ['no messages', { model: 'demo', messages: [] }, 400, null, 'messages'],
     ['a parameter that would be ignored', { ...chat, top_p: 0.5 }, 400, null, 'top_p'],
+    ['a parameter that no one knows', { ...chat, tok_p: 1 }, 400, null, 'tok_p'],
     ['a forced tool', { ...chat, tool_choice: 'required' }, 400, null, 'tool_choice'],
     ['too long an answer', { ...chat, max_tokens: 300 }, 400, 'context_length_exceeded', 'messages'],
     [
@@ -247,7 +248,7 @@ describe('a request that cannot be answered gets an error in the form of the API
     })
   })
 
-  // [OPENAI-REQUEST-2]
+  // [REQUEST-2]
   test.each([
     [
       'a tool',

@@ -40,15 +40,14 @@ export interface ServedPolicy extends AsyncDisposable {
   /** The model of a name, for as long as a request uses it; undefined for a name that is none of them. */
   borrow(name: string): Promise<Borrowed<ServedModel> | undefined>
   /**
-   * The tokens of a prompt; undefined where it leaves no room for an answer.
+   * The tokens of a prompt; undefined where there are more than `most`.
    * @param size characters of the request that it comes from
    * @throws ChatFault `refused`
    */
   encode(
     model: ServedModel,
     words: Words,
-    size: number,
-    signal?: AbortSignal,
+    options: { readonly size: number; readonly most: number; readonly signal?: AbortSignal },
   ): Promise<Int32Array | undefined>
   sample(model: ServedModel, sampling: ServedSampling, signal?: AbortSignal): Promise<SampledTokens>
 }
@@ -122,13 +121,10 @@ class RunPolicy implements ServedPolicy {
   async encode(
     model: ServedModel,
     words: Words,
-    size: number,
-    signal?: AbortSignal,
+    { size, most, signal }: { readonly size: number; readonly most: number; readonly signal?: AbortSignal },
   ): Promise<Int32Array | undefined> {
-    const { checkpointDir, contextLength } = model
-    const most = contextLength - 1
     if (size <= encodedHere) return encodePrompt(model, words, most)
-    return this.#prompts.encode({ checkpointDir, words, most }, signal)
+    return this.#prompts.encode({ checkpointDir: model.checkpointDir, words, most }, signal)
   }
 
   async sample(model: ServedModel, sampling: ServedSampling, signal?: AbortSignal): Promise<SampledTokens> {

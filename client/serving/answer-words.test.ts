@@ -3,7 +3,7 @@ import { Chat } from '../../policy/chat/chat.ts'
 import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
-import { messageOf } from './answer.ts'
+import { wordsOf } from './answer-words.ts'
 
 const tokenizer = Tokenizer.parse(
   trainTokenizer(['a lamp'], { vocabularySize: 320, addedTokens: compactAddedTokens([]) }),
@@ -16,29 +16,36 @@ const model = {
   tokenizer,
   chat: new Chat('compact', tokenizer),
 }
-const answer = (text: string) =>
-  messageOf(model, {
-    tokens: tokenizer.encode(text),
-    logprobs: new Float32Array(),
-    version: 0,
-    finish: 'stop',
-  })
+const answer = (text: string, wish?: { readonly oneCall: boolean }) =>
+  wordsOf(
+    model,
+    { tokens: tokenizer.encode(text), logprobs: new Float32Array(), version: 0, finish: 'stop' },
+    wish,
+  )
 const look = '<tool_call>{"name":"look","arguments":{}}</tool_call>'
 
-// [SERVED-ANSWER-3]
+// [ANSWER-WORDS-1]
 it.each([
   ['with a call that is broken', `${look}<tool_call>{"name":"go"`],
   ['with a call that has no arguments', `${look}<tool_call>{"name":"go"}</tool_call>`],
   ['with a thought that does not end', `<think>${look}`],
 ])('an answer %s is text and calls nothing', (_, text) => {
-  const { message, finish_reason: reason } = answer(text)
-  expect(message).toEqual({ role: 'assistant', content: text, refusal: null })
-  expect(reason).toBe('stop')
+  expect(answer(text)).toEqual({ content: text, calls: [], finish: 'stop' })
 })
 
 it('a call after a thought is given, and one within it is not', () => {
-  const { message, finish_reason: reason } = answer(`<think>${look}</think>${look}`)
-  expect(message.content).toBe(`<think>${look}</think>`)
-  expect(message.tool_calls?.map(({ function: called }) => called.name)).toEqual(['look'])
-  expect(reason).toBe('tool_calls')
+  expect(answer(`<think>${look}</think>${look}`)).toEqual({
+    content: `<think>${look}</think>`,
+    calls: [{ name: 'look', arguments: '{}' }],
+    finish: 'calls',
+  })
+})
+
+// [ANSWER-WORDS-2]
+it('of several calls a client that wants one at a time gets the first', () => {
+  expect(answer(`${look}${look}`).calls).toHaveLength(2)
+  expect(answer(`${look}${look}`, { oneCall: true })).toMatchObject({
+    calls: [{ name: 'look' }],
+    finish: 'calls',
+  })
 })

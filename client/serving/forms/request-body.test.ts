@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTooDeep } from './openai-request.ts'
+import { isTooDeep } from './request-body.ts'
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
 
