@@ -49,7 +49,13 @@ export async function openDataset(dir: string): Promise<Library<GameSource>> {
     ([split, games]) => [split, inOrder(games)] as const,
   )
   const library = listedLibrary(`alfworld data: ${dir}`, 'game', new Map(splits), warnings)
-  return { ...library, open: (instance) => library.open(instance).read() }
+  return {
+    ...library,
+    open(instance) {
+      const game = library.open(instance).read()
+      return { ...game, kind: kindOf(game.id) }
+    },
+  }
 }
 
 async function* allEntries(
@@ -80,6 +86,11 @@ async function sharedText(dir: string, name: string): Promise<string> {
       { cause },
     )
   })
+}
+
+/** The published kind of a game, e.g. `pick_and_place_simple` of `train/pick_and_place_simple-Mug-None-Desk-1/trial_1`. */
+function kindOf(id: string): string | undefined {
+  return /^[^/]+\/([^-/]+)-/.exec(id)?.[1]
 }
 
 function inOrder(games: ReadonlyMap<string, GameEntry>): ReadonlyMap<string, GameEntry> {

@@ -142,6 +142,7 @@ function itemOf(id: InstanceId, entry: z.infer<typeof entrySchema>): DbItem {
     question: questionOf(entry),
     tables,
     goal: changing ? stateGoal(entry.answer_md5, labels) : answerGoal(labels),
+    kind: type,
   }
 }
 

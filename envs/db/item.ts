@@ -19,4 +19,6 @@ export interface DbItem {
   readonly question: string
   readonly tables: readonly TableData[]
   readonly goal: Goal
+  /** The kind of problem, for reports by kind. */
+  readonly kind: string
 }

@@ -63,7 +63,7 @@ export function createSession({ item: itemOf, backend, systemPrompt, tell }: Ses
     async open(instance) {
       const item = itemOf(instance)
       const database = await backend.open(item.tables, item.id)
-      return { play: { item, database }, system: systemPrompt, prompt: item.question }
+      return { play: { item, database }, system: systemPrompt, prompt: item.question, kind: item.kind }
     },
     facts: (_, results) => results.at(-1) ?? { rows: [] },
     state: 'calls',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callsAlong, goldMessages, parseAction, parseActions, variableIndex } from './actions.ts'
+import { callsAlong, goldMessages, kindOfGold, parseAction, parseActions, variableIndex } from './actions.ts'
 
 test('actions are read in AgentBench’s form, the first of two arguments with its commas', () => {
   expect(parseAction('get_neighbors(m.0j50kb6,people.person.profession)')).toEqual({
@@ -43,6 +43,17 @@ test('paths are followed one after the other and intersected where they end', ()
     'get_neighbors(b,t)',
     'intersection(#1,#2)',
   ])
+})
+
+test('a question is of the kind of its last operation on sets, or of the relations that lead to its answer', () => {
+  const kind = (...texts: string[]) => kindOfGold(parseActions(texts) ?? [])
+  expect(kind('get_relations(a)', 'get_neighbors(a,r)')).toBe('one_hop')
+  expect(kind('get_neighbors(a,r)', 'get_relations(#0)', 'get_neighbors(#0,s)')).toBe('two_hop')
+  const both = ['get_neighbors(a,r)', 'get_neighbors(b,s)', 'intersection(#0,#1)']
+  expect(kind(...both)).toBe('intersection')
+  expect(kind(...both, 'get_neighbors(#2,t)')).toBe('intersection')
+  expect(kind(...both, 'count(#2)')).toBe('count')
+  expect(kind('get_neighbors(a,r)', 'get_attributes(#0)', 'argmax(#0,height)')).toBe('argmax')
 })
 
 test('in messages, entities have the names that the agent has read', () => {

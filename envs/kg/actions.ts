@@ -72,6 +72,14 @@ export function callsAlong(paths: readonly { entity: string; relations: readonly
   return calls
 }
 
+/** The kind of a question, as generated ones have it: the last operation on sets, or how many relations lead to the answer. */
+export function kindOfGold(gold: readonly KgCall[]): string {
+  const made = gold.filter(makesVariable)
+  const operation = made.findLast(({ tool }) => tool !== 'get_neighbors')?.tool
+  if (operation !== undefined) return operation
+  return `${['no', 'one', 'two', 'three', 'four', 'five'][made.length] ?? 'many'}_hop`
+}
+
 /** The message that makes a call. */
 export function messageOf({ tool, first, second }: KgCall): AssistantMessage {
   const [firstName, secondName] = toolArguments[tool]

@@ -18,7 +18,7 @@ import { reasonOf } from '../../faults/reason.ts'
 import { readText, TextFault, textLines } from '../../machine/files/text-file.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
 import { emptyFolder, Warnings } from '../contract/library.ts'
-import { callsAlong, parseActions } from './actions.ts'
+import { callsAlong, kindOfGold, parseActions } from './actions.ts'
 import type { Triple } from './graph/embedded.ts'
 import type { Question } from './library.ts'
 import type { KgCall } from './tools.ts'
@@ -139,12 +139,13 @@ function questionOf(item: z.infer<typeof questionSchema>): Question {
     Array.isArray(entities) ? entities.map((name) => [name, name]) : Object.entries(entities),
   )
   const answers = item.answers ?? (item.answer ?? []).map(({ answer_argument }) => answer_argument)
+  const gold = actions === undefined ? goldAlong([...ids.keys()], relations) : parseActions(actions)
   return {
     id: String(item.qid ?? item.id),
     text: question,
     entities: ids,
     answers: new Set(answers.map(String)),
-    gold: actions === undefined ? goldAlong([...ids.keys()], relations) : parseActions(actions),
+    ...(gold && { gold, kind: kindOfGold(gold) }),
   }
 }
 

@@ -20,7 +20,7 @@ import { needPackages } from '../contract/optional-package.ts'
 import { containerAssignment, openMachineRoom } from './containers/machine.ts'
 import type { MachineRoom } from './containers/preparation.ts'
 import { openDataset } from './dataset.ts'
-import type { OsItem } from './item.ts'
+import { isQuestion, type OsItem } from './item.ts'
 import { createSession } from './machine-session.ts'
 import { type OsSettings, readSettings } from './settings.ts'
 import { openLibrary, shellAssignment } from './shell/library.ts'
@@ -136,12 +136,12 @@ async function demonstrateByExample(
   const machine = await containerAssignment(item, room).open()
   try {
     const answer = (await machine.run(example.code)).output.trim()
-    const isQuestion = item.evaluation.kind !== 'check' || item.evaluation.chain.includes('example')
-    const submission = isQuestion
+    const asks = isQuestion(item)
+    const submission = asks
       ? ({ kind: 'answer', answer } as const)
       : ({ kind: 'finish', thought: 'done' } as const)
     if (!(await machine.grade(submission))) return undefined
-    return { instance, actions: [runs(example.code), isQuestion ? answers(answer) : finishes('done')] }
+    return { instance, actions: [runs(example.code), asks ? answers(answer) : finishes('done')] }
   } finally {
     await machine.close()
   }

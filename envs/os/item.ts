@@ -40,6 +40,11 @@ export interface OsItem {
   readonly needs?: readonly Need[]
 }
 
+/** Whether an answer is asked for; else something is to be done. */
+export function isQuestion({ evaluation }: Pick<OsItem, 'evaluation'>): boolean {
+  return evaluation.kind !== 'check' || evaluation.chain.includes('example')
+}
+
 const scriptSchema = z.union([
   z.string(),
   z.object({ language: z.enum(languages).optional(), file: z.string() }),

@@ -77,8 +77,8 @@ export function createSession({ assignmentOf, prompt }: SessionOptions): Environ
     over: 'The task is done.',
     idle: 'no machine is open here',
     async open(instance) {
-      const { description, open } = assignmentOf(instance)
-      return { play: { machine: await open() }, system, prompt: description }
+      const { description, kind, open } = assignmentOf(instance)
+      return { play: { machine: await open() }, system, prompt: description, kind }
     },
     facts: (_, results) => results.at(-1) ?? { exitCode: null },
     state: 'calls',

@@ -32,6 +32,8 @@ export interface Machine {
 /** The request to the agent, and the machine for it. */
 export interface Assignment {
   readonly description: string
+  /** The kind of problem, for reports by kind. */
+  readonly kind?: string | undefined
   /** A new machine, made ready. @throws EnvironmentFault */
   open(): Promise<Machine>
 }

@@ -108,7 +108,8 @@ function rulesOf(options: SessionOptions): SessionRules<Play> {
     open(instance) {
       const goal = goalOf(instance)
       const play: Play = { goal, visit: new Visit(shop, { showAttributes }) }
-      return { play, system: systemPrompt, prompt: pages === 'brief' ? goal.text : print(play, options) }
+      const prompt = pages === 'brief' ? goal.text : print(play, options)
+      return { play, system: systemPrompt, prompt, kind: shop.product(goal.productId).category }
     },
     facts: (play) => factsOf(play, options),
     state: 'calls',

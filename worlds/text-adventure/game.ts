@@ -19,7 +19,7 @@ import { type Instance, type PlannedDomain, planDomain, World } from './world.ts
 /** The source of a game, all texts as in an official `game.tw-pddl`. */
 export interface GameSource {
   /** The kind of its task, where it is known. */
-  readonly kind?: string
+  readonly kind?: string | undefined
   readonly id: string
   /** PDDL domain. */
   readonly domain: string

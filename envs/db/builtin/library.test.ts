@@ -64,3 +64,26 @@ test('an easy problem names its table only where a row is added: the row is sear
     expect(statements[0]).toBe('SHOW TABLES')
   }
 })
+
+test('a problem has the kind by which its question is made', () => {
+  const library = openBuiltin('normal')
+  const beginnings = {
+    count: /^How many \w+ have \w+ \w+\?/,
+    count_over: /over \d+\?$/,
+    highest: /^Which of the \w+ has the (highest|lowest)/,
+    insert: /^Add '/,
+    list: /^Which \w+ have/,
+    lookup: /^What is the \w+ of \w+ of the/,
+    remove: /^Delete (?!all)/,
+    remove_group: /^Delete all/,
+    total: /^What is the (average|total)/,
+    update: /^Set the/,
+  }
+  const kinds = new Set<string>()
+  for (let index = 0; index < 100; index++) {
+    const { kind, question } = library.open(`train/${index}`)
+    expect(question).toMatch(beginnings[kind as keyof typeof beginnings])
+    kinds.add(kind)
+  }
+  expect([...kinds].sort()).toEqual(Object.keys(beginnings))
+})

@@ -18,7 +18,7 @@ import {
   generatedSplits,
 } from '../../generated/generated-instances.ts'
 import type { DbItem } from '../item.ts'
-import { type Problem, problemKinds } from './problem.ts'
+import { makers, type Problem, problemKinds } from './problem.ts'
 import { sceneOf } from './scene.ts'
 
 // The episodes of a group open the same problem one after another.
@@ -27,7 +27,11 @@ const kept = 256
 /** The built-in library, which also knows the expert's statements. */
 export interface BuiltinLibrary extends Library<DbItem> {
   /** @throws EnvironmentFault unknown_instance */
-  problem(instance: InstanceId): Problem
+  problem(instance: InstanceId): KnownProblem
+}
+
+interface KnownProblem extends Problem {
+  readonly kind: string
 }
 
 /** The generated problems of that difficulty. */
@@ -35,9 +39,9 @@ export function openBuiltin(difficulty: Difficulty): BuiltinLibrary {
   const generated = generatedLibrary('db', 'problem', (split, index) =>
     generateProblem(split, index, difficulty),
   )
-  const problems = new Map<InstanceId, Problem>()
+  const problems = new Map<InstanceId, KnownProblem>()
 
-  function problem(instance: InstanceId): Problem {
+  function problem(instance: InstanceId): KnownProblem {
     const known = problems.get(instance)
     if (known !== undefined) return known
     const made = generated.open(instance)
@@ -51,10 +55,11 @@ export function openBuiltin(difficulty: Difficulty): BuiltinLibrary {
     ...generated,
     problem,
     open(instance) {
-      const { scene, question, statements, answers } = problem(instance)
+      const { scene, question, statements, answers, kind } = problem(instance)
       return {
         id: instance,
         question,
+        kind,
         tables: scene.data,
         goal:
           answers === undefined
@@ -72,13 +77,13 @@ export function problemSeed(split: GeneratedSplit, index: number): number {
 }
 
 /** The problem of a split and index. */
-function generateProblem(split: GeneratedSplit, index: number, difficulty: Difficulty): Problem {
+function generateProblem(split: GeneratedSplit, index: number, difficulty: Difficulty): KnownProblem {
   const draw = new Draw(problemSeed(split, index))
   const scene = sceneOf(draw, difficulty)
   // Every kind can be asked of most tables; where one cannot, the next one is.
-  for (const make of draw.shuffled(problemKinds[difficulty])) {
-    const problem = make(scene, draw)
-    if (problem !== undefined) return problem
+  for (const kind of draw.shuffled(problemKinds[difficulty])) {
+    const problem = makers[kind](scene, draw)
+    if (problem !== undefined) return { ...problem, kind }
   }
   throw new RangeError(`no question fits ${split}/${index}`)
 }

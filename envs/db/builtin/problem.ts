@@ -319,9 +319,24 @@ const joined: Make = (scene, draw) => {
   }
 }
 
+/** Makers of the kinds of problem; undefined where a scene leaves the question open. */
+export const makers = {
+  ...{ find, change, strike, enter, lookup, count, count_over: countOver, list },
+  ...{ highest: extreme(0), second_highest: extreme(1), total, commonest, joined },
+  ...{ insert, update, update_group: updateGroup, remove, remove_group: removeGroup },
+} satisfies Record<string, Make>
+
+type KindName = keyof typeof makers
+
 /** The kinds of problem at each difficulty; a kind that is listed twice is drawn twice as often. */
-export const problemKinds: Readonly<Record<Difficulty, readonly Make[]>> = {
-  easy: [find, find, change, strike, enter],
-  normal: [lookup, count, countOver, list, extreme(0), total, insert, update, remove, removeGroup],
-  hard: [list, extreme(1), total, commonest, joined, joined, insert, updateGroup, removeGroup],
+export const problemKinds: Readonly<Record<Difficulty, readonly KindName[]>> = {
+  easy: ['find', 'find', 'change', 'strike', 'enter'],
+  normal: [
+    ...(['lookup', 'count', 'count_over', 'list', 'highest', 'total'] as const),
+    ...(['insert', 'update', 'remove', 'remove_group'] as const),
+  ],
+  hard: [
+    ...(['list', 'second_highest', 'total', 'commonest', 'joined', 'joined'] as const),
+    ...(['insert', 'update_group', 'remove_group'] as const),
+  ],
 }

@@ -9,7 +9,7 @@
 
 import type { Container } from '../../../worlds/containers/sandbox.ts'
 import type { TaskOptions } from '../../contract/environment.ts'
-import type { OsItem } from '../item.ts'
+import { isQuestion, type OsItem } from '../item.ts'
 import type { Assignment, Machine, ScriptResult } from '../machine.ts'
 import type { OsSettings } from '../settings.ts'
 import { gradeItem } from './grader.ts'
@@ -22,6 +22,7 @@ import { openTaskSandbox } from './sandbox.ts'
 export function containerAssignment(item: OsItem, room: () => Promise<MachineRoom>): Assignment {
   return {
     description: item.description,
+    kind: isQuestion(item) ? 'question' : 'work',
     async open(): Promise<Machine> {
       return new ContainerMachine(item, await room(), await preparedMachine(item, await room()))
     },

@@ -37,6 +37,8 @@ export const problemKinds: readonly ProblemKind[] = [
 interface OpenedProblem {
   readonly problem: Problem
   readonly seed: number
+  /** Its name; with a ticket too. */
+  readonly kind?: string
 }
 
 /** The generated problems of these settings. @throws EnvironmentFault bad_settings where none is left */
@@ -55,7 +57,7 @@ export function openLibrary(settings: Pick<OsSettings, 'levels' | 'subjects'>): 
     if (kind === undefined) throw new RangeError('there are no kinds of problems')
     const draw = new Draw(seed)
     const problem = kind.make(draw)
-    return { problem: problem.solution.length > 1 ? problem : ticketOf(problem, draw), seed }
+    return { problem: problem.solution.length > 1 ? problem : ticketOf(problem, draw), seed, kind: kind.name }
   })
 }
 
@@ -88,11 +90,12 @@ function ticketOf(problem: Problem, draw: Draw): Problem {
 
 /** The assignment of a problem; its machines live in the threads. */
 export function shellAssignment(
-  { problem, seed }: OpenedProblem,
+  { problem, seed, kind }: OpenedProblem,
   threads: () => Promise<ShellThreads>,
 ): Assignment {
   return {
     description: problem.description,
+    kind,
     async open(): Promise<Machine> {
       const shell = await (await threads()).open(problem.world, seed)
       return {
