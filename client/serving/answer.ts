@@ -19,8 +19,8 @@ import type { ServedModel, ServedPolicy } from './served-policy.ts'
 
 /** A request of any form, as the policy answers it. */
 export interface Asked {
-  /** `RUN`, or `RUN@7`. */
-  readonly model: string
+  /** `RUN`, or `RUN@7`; undefined means the newest version. */
+  readonly model: string | undefined
   readonly prompts: readonly (Words | { readonly ids: readonly number[] })[]
   /** The field of the request that holds the prompts, by which an error names them. */
   readonly param: string
@@ -63,7 +63,7 @@ export async function answerTo(
   asked: Asked,
   how: { readonly size: number; readonly signal: AbortSignal },
 ): Promise<Answered> {
-  using borrowed = await modelOf(policy, asked.model)
+  using borrowed = await modelOf(policy, asked.model ?? policy.run)
   const { model } = borrowed
   const { param, wish } = asked
   const answers = await Promise.all(

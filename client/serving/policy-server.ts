@@ -27,6 +27,7 @@ import { streamOf } from './answer-stream.ts'
 import { chatForm } from './forms/chat.ts'
 import { completionsForm } from './forms/completions.ts'
 import type { Form } from './forms/form.ts'
+import { generateForm } from './forms/generate.ts'
 import { jsonOf } from './forms/request-body.ts'
 import { failureOf, RequestFault } from './request-fault.ts'
 import { openServedPolicy, type ServedPolicy, type ServedRun } from './served-policy.ts'
@@ -77,7 +78,7 @@ const usualForm = chatForm
 /** The routes of the server. @param place where it listens */
 export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   const app = new Hono()
-  const forms: readonly Form[] = [chatForm, completionsForm]
+  const forms: readonly Form[] = [chatForm, completionsForm, generateForm]
   const failed = ({ req }: Context, error: unknown): Response => {
     const form = forms.find(({ path }) => path === req.path) ?? usualForm
     const failure = failureOf(error)
@@ -93,13 +94,22 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   })
   const tooLarge = new RequestFault('too_large', `the body is larger than ${largestRequest} bytes`)
   app.use(limitedBody(largestRequest, (context) => failed(context, tooLarge)))
+  const { contextLength } = policy
+  // vLLM's name of the context's length, by which clients shorten a conversation before they ask.
+  const entryOf = (id: string) => ({
+    id,
+    object: 'model',
+    created: 0,
+    owned_by: 'perdure',
+    max_model_len: contextLength,
+  })
   app.get('/v1/models', async (context) =>
-    context.json({ object: 'list', data: (await policy.names()).map(modelEntry) }),
+    context.json({ object: 'list', data: (await policy.names()).map(entryOf) }),
   )
   app.get('/v1/models/:name', async (context) => {
     const name = context.req.param('name')
     if (!(await policy.names()).includes(name)) throw await unknownModel(policy, name)
-    return context.json(modelEntry(name))
+    return context.json(entryOf(name))
   })
   for (const form of forms) app.post(form.path, (context) => answered(policy, form, context))
   app.notFound((context) => {
@@ -117,10 +127,6 @@ async function answered(policy: ServedPolicy, form: Form, { req }: Context): Pro
   const answer = answerTo(policy, asked, { size: text.length, signal }).then(write)
   if (isStreamed) return streamOf(form, answer)
   return new Response(await answer, { headers: { 'content-type': 'application/json' } })
-}
-
-function modelEntry(id: string) {
-  return { id, object: 'model', created: 0, owned_by: 'perdure' }
 }
 
 /** Why a request is refused before its body is read. */

@@ -35,6 +35,10 @@ export type ServedSampling = Pick<
 >
 
 export interface ServedPolicy extends AsyncDisposable {
+  /** The name of the newest version. */
+  readonly run: string
+  /** Tokens of prompt and answer together at most. */
+  readonly contextLength: number
   /** The names that can be asked for now. */
   names(): Promise<readonly string[]>
   /** The model of a name, for as long as a request uses it; undefined for a name that is none of them. */
@@ -108,9 +112,16 @@ class RunPolicy implements ServedPolicy {
     })
   }
 
+  get run(): string {
+    return this.#served.run
+  }
+
+  get contextLength(): number {
+    return this.#served.contextLength
+  }
+
   async names(): Promise<readonly string[]> {
-    const { run } = this.#served
-    return [run, ...(await this.#versions()).reverse().map((version) => `${run}@${version}`)]
+    return [this.run, ...(await this.#versions()).reverse().map((version) => `${this.run}@${version}`)]
   }
 
   async borrow(name: string): Promise<Borrowed<ServedModel> | undefined> {

@@ -56,7 +56,7 @@ export const completionStream: Pick<Form, 'errorBody' | 'errorEvents' | 'keepAli
 /** Chunks as events; where usage is asked for, the others carry none. */
 export function chunkEvents(
   chunks: readonly object[],
-  { stream_options: options }: CompletionParameters,
+  { stream_options: options }: Pick<CompletionParameters, 'stream_options'>,
   last: object,
 ): string {
   const hasUsage = options?.include_usage === true
