@@ -28,6 +28,7 @@ import { chatForm } from './forms/chat.ts'
 import { completionsForm } from './forms/completions.ts'
 import type { Form } from './forms/form.ts'
 import { generateForm } from './forms/generate.ts'
+import { countForm, messagesForm } from './forms/messages.ts'
 import { jsonOf } from './forms/request-body.ts'
 import { failureOf, RequestFault } from './request-fault.ts'
 import { openServedPolicy, type ServedPolicy, type ServedRun } from './served-policy.ts'
@@ -78,7 +79,7 @@ const usualForm = chatForm
 /** The routes of the server. @param place where it listens */
 export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   const app = new Hono()
-  const forms: readonly Form[] = [chatForm, completionsForm, generateForm]
+  const forms: readonly Form[] = [chatForm, completionsForm, messagesForm, countForm, generateForm]
   const failed = ({ req }: Context, error: unknown): Response => {
     const form = forms.find(({ path }) => path === req.path) ?? usualForm
     const failure = failureOf(error)
@@ -87,7 +88,7 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   app.use(async (context, next) => {
     const { req } = context
     const objection = objectionTo(
-      knockOf(req.method, (name) => req.header(name)),
+      knockOf(req.method, (name) => req.header(name) ?? otherHeader(req, name)),
       place,
     )
     return objection === undefined ? next() : failed(context, objections[objection])
@@ -118,6 +119,11 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   })
   app.onError((error, context) => failed(context, error))
   return app
+}
+
+/** Anthropic's clients show their key in a header of its own. */
+function otherHeader(req: Context['req'], name: string): string | undefined {
+  return name === 'authorization' ? req.header('x-api-key') : undefined
 }
 
 async function answered(policy: ServedPolicy, form: Form, { req }: Context): Promise<Response> {
