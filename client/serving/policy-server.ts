@@ -30,6 +30,7 @@ import type { Form } from './forms/form.ts'
 import { generateForm } from './forms/generate.ts'
 import { countForm, messagesForm } from './forms/messages.ts'
 import { jsonOf } from './forms/request-body.ts'
+import { responsesForm } from './forms/responses.ts'
 import { failureOf, RequestFault } from './request-fault.ts'
 import { openServedPolicy, type ServedPolicy, type ServedRun } from './served-policy.ts'
 
@@ -79,7 +80,14 @@ const usualForm = chatForm
 /** The routes of the server. @param place where it listens */
 export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   const app = new Hono()
-  const forms: readonly Form[] = [chatForm, completionsForm, messagesForm, countForm, generateForm]
+  const forms: readonly Form[] = [
+    chatForm,
+    completionsForm,
+    responsesForm(),
+    messagesForm,
+    countForm,
+    generateForm,
+  ]
   const failed = ({ req }: Context, error: unknown): Response => {
     const form = forms.find(({ path }) => path === req.path) ?? usualForm
     const failure = failureOf(error)
