@@ -12,12 +12,13 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type HonoRequest } from 'hono'
 import { limitedBody } from '../../machine/network/body-limit.ts'
 import {
   hostToListenOn,
   knockOf,
   type ListeningPlace,
+  loopback,
   notAvailable,
   type Objection,
   objectionTo,
@@ -32,6 +33,7 @@ import { countForm, messagesForm } from './forms/messages.ts'
 import { jsonOf } from './forms/request-body.ts'
 import { responsesForm } from './forms/responses.ts'
 import { failureOf, RequestFault } from './request-fault.ts'
+import { Retries, type Sent } from './retries.ts'
 import { openServedPolicy, type ServedPolicy, type ServedRun } from './served-policy.ts'
 
 /** The run to serve, and the address. */
@@ -51,19 +53,26 @@ const largestRequest = 16 * 1024 * 1024
 
 /** Serves until it is closed. @throws ListeningFault, SessionFault */
 export async function servePolicy(options: PolicyServerOptions): Promise<PolicyServer> {
-  const host = hostToListenOn(options, '--host', 'PERDURE_SERVE_TOKEN')
-  const policy = await openServedPolicy(options)
-  const app = createApp(policy, { host, token: options.token })
-  const server = serve({ fetch: app.fetch, hostname: host, port: options.port })
+  const place = { ...options, host: hostToListenOn(options, '--host', 'PERDURE_SERVE_TOKEN') }
+  return listen(await openServedPolicy(options), place)
+}
+
+/** Serves a policy that is open, and closes it at the end. @throws ListeningFault */
+export async function listen(
+  policy: ServedPolicy,
+  { host = loopback, port, token }: ListeningPlace & { readonly port: number },
+): Promise<PolicyServer> {
+  const app = createApp(policy, { host, token })
+  const server = serve({ fetch: app.fetch, hostname: host, port })
   try {
     await once(server, 'listening')
   } catch (error) {
     await policy[Symbol.asyncDispose]()
-    throw notAvailable(error, '--port', options.port)
+    throw notAvailable(error, '--port', port)
   }
-  const { port } = server.address() as AddressInfo
+  const { port: taken } = server.address() as AddressInfo
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}/v1`,
     async close() {
       const closed = once(server, 'close')
       server.close()
@@ -78,7 +87,7 @@ export async function servePolicy(options: PolicyServerOptions): Promise<PolicyS
 const usualForm = chatForm
 
 /** The routes of the server. @param place where it listens */
-export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
+function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   const app = new Hono()
   const forms: readonly Form[] = [
     chatForm,
@@ -88,6 +97,7 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
     countForm,
     generateForm,
   ]
+  const retries = new Retries()
   const failed = ({ req }: Context, error: unknown): Response => {
     const form = forms.find(({ path }) => path === req.path) ?? usualForm
     const failure = failureOf(error)
@@ -96,7 +106,7 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   app.use(async (context, next) => {
     const { req } = context
     const objection = objectionTo(
-      knockOf(req.method, (name) => req.header(name) ?? otherHeader(req, name)),
+      { ...knockOf(req.method, (name) => req.header(name)), authorization: credentialOf(req) },
       place,
     )
     return objection === undefined ? next() : failed(context, objections[objection])
@@ -120,7 +130,7 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
     if (!(await policy.names()).includes(name)) throw await unknownModel(policy, name)
     return context.json(entryOf(name))
   })
-  for (const form of forms) app.post(form.path, (context) => answered(policy, form, context))
+  for (const form of forms) app.post(form.path, (context) => answered(policy, { form, retries }, context))
   app.notFound((context) => {
     const { method, path } = context.req
     return failed(context, new RequestFault('unknown_path', `there is no ${method} ${path}`))
@@ -129,16 +139,31 @@ export function createApp(policy: ServedPolicy, place: ListeningPlace): Hono {
   return app
 }
 
-/** Anthropic's clients show their key in a header of its own. */
-function otherHeader(req: Context['req'], name: string): string | undefined {
-  return name === 'authorization' ? req.header('x-api-key') : undefined
+/** The key that a client shows; Anthropic's have a header of their own for it. */
+function credentialOf(req: HonoRequest): string | undefined {
+  return req.header('authorization') ?? req.header('x-api-key')
 }
 
-async function answered(policy: ServedPolicy, form: Form, { req }: Context): Promise<Response> {
+async function answered(
+  policy: ServedPolicy,
+  { form, retries }: { readonly form: Form; readonly retries: Retries },
+  { req }: Context,
+): Promise<Response> {
   const text = await req.text()
-  const { signal } = req.raw
   const { asked, isStreamed, write } = form.read(jsonOf(text), text)
-  const answer = answerTo(policy, asked, { size: text.length, signal }).then(write)
+  const key = req.header('idempotency-key')
+  const retry = req.header('x-stainless-retry-count')
+  const sent: Sent = {
+    parts: [form.path, credentialOf(req) ?? '', text],
+    key,
+    isRetry: Number(retry ?? 0) > 0,
+    // Such clients do not try again once a stream has begun.
+    mayReturn: key !== undefined || (retry !== undefined && !isStreamed),
+    signal: req.raw.signal,
+  }
+  const answer = retries.answer(sent, async (signal) =>
+    write(await answerTo(policy, asked, { size: text.length, signal })),
+  )
   if (isStreamed) return streamOf(form, answer)
   return new Response(await answer, { headers: { 'content-type': 'application/json' } })
 }
