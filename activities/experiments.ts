@@ -60,7 +60,7 @@ export function createExperimentActivities({ store }: { readonly store: Store })
       const { experiment, run: wanted, again } = request
       const stored = await store.experiments.get(experiment)
       const statement = stored?.statement as ExperimentStatement | undefined
-      const arm = statement?.arms.find((each) => each.arm === wanted.arm)
+      const arm = statement?.arms.find((each) => each.arm === (wanted.point ?? wanted.arm))
       if (arm === undefined)
         throw new StorageFault(
           'missing',

@@ -284,6 +284,8 @@ export interface ExperimentRun {
   readonly run: RunId
   readonly arm: string
   readonly seed: number
+  /** The arm whose configuration it has, where that is a chosen point; its own by default. */
+  readonly point?: string
   /** Runs of one number have the same warm start: the first makes it, the others find it. */
   readonly warmStart: number
 }

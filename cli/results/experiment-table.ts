@@ -40,6 +40,7 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
     `${experiment}${question === undefined ? '' : `: ${question}`}`,
     ...changed,
     arms.some(({ suites }) => suites.length > 0) ? armsTable(report) : 'No run is done yet.',
+    ...pointsTables(report),
     ...(hypotheses.length === 0
       ? []
       : [claimsTable(report), ...legend(report), ...improvements(report), ...kindsTable(report)]),
@@ -47,12 +48,28 @@ export function reportLines(report: ExperimentReport): readonly (string | Table)
   ]
 }
 
+/** The points of grids, and which of them were chosen. */
+function pointsTables(report: ExperimentReport): readonly (string | Table)[] {
+  const { arms, tune } = report
+  const points = arms.filter(({ pointOf }) => pointOf !== undefined)
+  if (tune === undefined || points.length === 0) return []
+  const chosen = arms.flatMap(({ arm, chosen: point }) => {
+    const { set = {} } = arms.find((each) => each.arm === point) ?? {}
+    const values = Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    return point === undefined ? [] : [`${arm} is ${point}, the best of its points (${values.join(', ')}).`]
+  })
+  return [
+    armsTable({ ...report, arms: points.map(({ pointOf: _, ...each }) => each), seeds: tune.seeds }),
+    ...chosen,
+  ]
+}
+
 function armsTable({ arms, seeds, measure, metric }: ExperimentReport): Table {
   const { words, isShare } = statedMeasure(measure, metric)
   return new Table({
     head: ['arm', 'suite', words, `seeds ${seeds.join(', ')}`, 'time', 'CPU', 'tokens'],
-    rows: arms.flatMap(({ arm, suites, cost }: ReportedArm) =>
-      suites.map(({ suite, value, seeds: bySeed }, at) => [
+    rows: arms.flatMap(({ arm, pointOf, suites, cost }: ReportedArm) =>
+      (pointOf === undefined ? suites : []).map(({ suite, value, seeds: bySeed }, at) => [
         at === 0 ? arm : '',
         suite,
         meanWords(value, isShare),
@@ -164,7 +181,7 @@ function unfinished({ runs, due, seeds }: ExperimentReport): readonly string[] {
   const later = seeds.filter((seed) => !due.includes(seed))
   const incomplete = runs.flatMap(({ run, incomplete: own = [] }) => own.map((each) => ({ run, ...each })))
   return [
-    ...(later.length === 0 ? [] : [`Seeds of later looks, not run: ${later.join(', ')}`]),
+    ...(later.length === 0 ? [] : [`Seeds that are not due yet: ${later.join(', ')}`]),
     ...(left.length === 0
       ? []
       : [`Not done: ${left.map(({ run, status }) => `${run} (${status})`).join(', ')}`]),

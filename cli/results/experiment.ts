@@ -15,6 +15,7 @@ import { stateExperiment } from '../../client/experiment/stating.ts'
 import { findReport, readReports, writeReport } from '../../client/experiment/written-reports.ts'
 import { writeCard } from '../../client/referee/card-making.ts'
 import { type ExperimentStatement, loadExperiment } from '../../config/files/experiment.ts'
+import type { Choices } from '../../config/files/grid.ts'
 import { environments } from '../../envs/registry.ts'
 import { buildName } from '../../machine/processes/build-name.ts'
 import { typedWords } from '../../machine/processes/typed-command.ts'
@@ -136,16 +137,19 @@ async function runExperiment(file: string, options: ExperimentOptions & ReportCa
     const opening = { home: options.home, cache: cacheWanted(options), signal }
     await withWorkers(opening, terminal, async (session) => {
       const whenThere = async <T>(work: Promise<T>) => unlessAborted(signal, unlessLost(session, work))
-      const seedsDue = () => dueOf(statement, isBegun, { home: options.home, files })
+      const nextDue = () => dueOf(statement, isBegun, { home: options.home, files })
       // Each turn is a look: the seeds that are due are run, and what they show says whether more are.
-      for (let due = await seedsDue(), before = 0; due.length > before; due = await seedsDue()) {
+      for (let now = await nextDue(), before = 0; now.due.length > before; now = await nextDue()) {
+        const { due, choices } = now
         before = due.length
         const later = runsOf(statement).filter(({ seed }) => !due.includes(seed))
+        const count = runsOf(statement).length - later.length
         const elsewhere = [...done, ...later.map(({ run }) => run)]
-        const { isNew } = await whenThere(session.beginExperiment(statement, { parallel, elsewhere }))
+        const begin = { parallel, elsewhere, choices }
+        const { isNew } = await whenThere(session.beginExperiment(statement, begin))
         isBegun = true
         terminal.say(
-          `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${statement.arms.length} arms × ${due.length} seeds, ${parallel} at a time${done.length === 0 ? '' : `, ${done.length} runs done elsewhere`}`,
+          `experiment ${name} ${isNew ? 'begins' : 'continues'}: ${count} runs, ${parallel} at a time${done.length === 0 ? '' : `, ${done.length} runs done elsewhere`}`,
         )
         hasEnded = await watchExperiment(session, { name, elsewhere }, terminal, signal)
         if (!hasEnded) return
@@ -169,16 +173,18 @@ async function runExperiment(file: string, options: ExperimentOptions & ReportCa
     : exitCodes.failed
 }
 
-/** The seeds that are to be run so far: those of the first look, until what is there asks for more. */
+/** The seeds that are to be run so far: those for tuning, or of the first look, until what is there asks for more. */
 async function dueOf(
   statement: ExperimentStatement,
   isBegun: boolean,
   { home, files }: { readonly home: string; readonly files: readonly string[] },
-): Promise<readonly number[]> {
-  const { name, seeds, design } = statement
-  if (design === undefined || !isBegun) return seeds.slice(0, design?.looks[0])
+): Promise<{ readonly due: readonly number[]; readonly choices: Choices }> {
+  const { name, seeds, design, tune } = statement
+  if (!isBegun || (design === undefined && tune === undefined))
+    return { due: tune?.seeds ?? seeds.slice(0, design?.looks[0]), choices: {} }
   const found = await findReport(homeAt(home), { name, given: statement, files, isWritten: false })
-  return found?.due ?? seeds
+  const chosen = found?.arms.flatMap(({ arm, chosen: point }) => (point === undefined ? [] : [[arm, point]]))
+  return { due: found?.due ?? seeds, choices: Object.fromEntries(chosen ?? []) }
 }
 
 /** The words of the same call: without its data and reports the experiment would be another one. */

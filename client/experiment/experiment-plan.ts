@@ -21,7 +21,7 @@ import { hasStore } from '../../storage/disk/lost-store.ts'
 import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../run/session-fault.ts'
 import { claimDifferences } from './claim-differences.ts'
-import { knownExperiment } from './experiments.ts'
+import { knownExperiment, runsOf } from './experiments.ts'
 import { type MeasuredRun, meanCost, measureRuns, type RunCost } from './measured-runs.ts'
 import { readReportedRuns } from './written-reports.ts'
 
@@ -88,7 +88,13 @@ export async function planExperiment(
   const claims: PlannedHypothesis[] = []
   for (const claim of hypotheses) claims.push(await planClaim(statement, claim, runs, points))
   const named = 'report' in pilot ? basename(pilot.report) : pilot.name
-  return { experiment: name, pilot: named, seeds, arms: arms.length, claims }
+  return {
+    experiment: name,
+    pilot: named,
+    seeds,
+    arms: arms.filter(({ pointOf }) => pointOf === undefined).length,
+    claims,
+  }
 }
 
 const wanted = 'run it with two seeds or more first, or let `pilot` name a report of one like it'
@@ -112,6 +118,8 @@ async function planClaim(
     )
   const spread = spreadOf(found.differences)
   const shared = { spread, by, ...(within === undefined ? {} : { within }), kind, level, design, difference }
+  const own = arms.filter(({ pointOf }) => pointOf === undefined)
+  const tuning = runsOf({ ...statement, seeds: [] }).length
   const stated = on.map((suite) => instancesOf(statement, claim.better.arm, suite))
   const planned = (factor: number): PlannedClaim => ({
     ...shared,
@@ -129,7 +137,7 @@ async function planClaim(
       const { instances } = planned(factor)
       const needed = seedsNeeded(planned(factor))
       if (needed === undefined) return { instances, seeds: null, power: null }
-      const cost = costOf(runs, on, { instances, runs: needed.seeds * arms.length })
+      const cost = costOf(runs, on, { instances, runs: needed.seeds * own.length + tuning })
       return { instances, ...needed, ...(cost === undefined ? {} : { cost }) }
     }),
     cautiousSeeds: seedsNeeded({ ...usual, spread: cautious })?.seeds ?? null,

@@ -31,6 +31,7 @@ import {
   type RunCost,
   type RunOfExperiment,
 } from './measured-runs.ts'
+import { choicesOf, isTuned } from './tuning.ts'
 
 /** A mean over seeds; the interval is Student's, 95 %, from two seeds on. */
 export interface SeedMean extends Partial<Interval> {
@@ -51,6 +52,10 @@ export interface ReportedRun extends RunOfExperiment {
 export interface ReportedArm {
   readonly arm: string
   readonly set: ExperimentStatement['set']
+  /** The arm whose grid it is a point of; a point has the tuning seeds. */
+  readonly pointOf?: string
+  /** The point that it is, where it has a grid and all points are measured. */
+  readonly chosen?: string
   readonly suites: readonly {
     readonly suite: string
     /** The mean of the experiment's measure. */
@@ -108,7 +113,8 @@ export interface ExperimentReport {
   readonly set: ExperimentStatement['set']
   readonly seeds: readonly number[]
   readonly design?: LookDesign
-  /** The seeds that are to be run so far: all, unless a design has looks. */
+  readonly tune?: ExperimentStatement['tune']
+  /** The seeds that are to be run so far: all, unless a design has looks or grids have no choice yet. */
   readonly due: readonly number[]
   readonly version: MeasuredVersion
   readonly measure: string
@@ -131,7 +137,9 @@ export async function reportOn(
   given?: ExperimentStatement,
 ): Promise<ExperimentReport> {
   const runs = measured.map((run) => reportedRun(statement, run))
-  const { question, source, base, set, seeds, design, version, measure = 'success', test, level } = statement
+  const { question, source, base, set, seeds, design, tune, version, measure = 'success' } = statement
+  const { test, level } = statement
+  const choices = choicesOf(statement, measured)
   const hypotheses = await claimsOf(statement, measured)
   const kind = measureOfRuns(statement, measured)
   return {
@@ -146,8 +154,12 @@ export async function reportOn(
     ...{ set, seeds, version, measure, test, level },
     ...(Object.hasOwn(measures, measure) ? {} : { metric: { better: kind.better, unit: kind.unit } }),
     ...(design === undefined ? {} : { design }),
-    due: seedsDue(statement, hypotheses),
-    arms: statement.arms.map(({ arm, set: own }) => armOf(statement, { arm, set: own, kind }, runs)),
+    ...(tune === undefined ? {} : { tune }),
+    due: [...(tune?.seeds ?? []), ...(isTuned(statement, choices) ? seedsDue(statement, hypotheses) : [])],
+    arms: statement.arms.map(({ config: _, ...arm }) => ({
+      ...armOf(statement, { ...arm, kind }, runs),
+      ...(choices[arm.arm] && { chosen: choices[arm.arm] }),
+    })),
     hypotheses,
     curves: [...curvesOf(statement, runs, kind), ...referencesOf(statement, measured)],
     runs,
@@ -187,15 +199,17 @@ function shown(figure: ReportedFigure): ReportedFigure {
 }
 
 function armOf(
-  { suites, seeds }: ExperimentStatement,
-  { arm, set, kind }: Pick<ReportedArm, 'arm' | 'set'> & { readonly kind: Measure },
+  { suites, seeds: stated, tune }: ExperimentStatement,
+  { arm, set, pointOf, kind }: Pick<ReportedArm, 'arm' | 'set' | 'pointOf'> & { readonly kind: Measure },
   runs: readonly ReportedRun[],
 ): ReportedArm {
   const own = runs.filter((each) => each.arm === arm)
+  const seeds = pointOf === undefined ? stated : (tune?.seeds ?? [])
   const costs = own.flatMap(({ status, cost }) => (status === 'done' && cost !== undefined ? [cost] : []))
   return {
     arm,
     set,
+    ...(pointOf && { pointOf }),
     suites: suites.flatMap((suite) => {
       const bySeed = seeds.map((seed) => {
         const run = own.find((each) => each.seed === seed)
@@ -226,8 +240,8 @@ function curvesOf(
   runs: readonly ReportedRun[],
   kind: Measure,
 ): readonly ReportedCurve[] {
-  return arms.flatMap(({ arm }) =>
-    suites.flatMap((suite) => {
+  return arms.flatMap(({ arm, pointOf }) =>
+    (pointOf === undefined ? suites : []).flatMap((suite) => {
       const figures = runs
         .filter((each) => each.arm === arm)
         .flatMap(({ curve }) => curve.filter((each) => each.suite === suite && isComplete(each)))

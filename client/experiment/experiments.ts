@@ -10,6 +10,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ExperimentStatement } from '../../config/files/experiment.ts'
+import type { Choices } from '../../config/files/grid.ts'
 import { withoutHome } from '../../config/files/home-paths.ts'
 import { removedInUse, withoutRemoved } from '../../config/files/stored-config.ts'
 import {
@@ -55,11 +56,16 @@ export interface RunExperiments {
    * Begins or continues an experiment.
    * @param options.parallel runs in progress at once
    * @param options.elsewhere runs that are not begun here: done elsewhere, or of a later look
+   * @param options.choices the points that arms with a grid are; without one, no run of such an arm is begun
    * @throws SessionFault `experiment_changed`, `run_exists`
    */
   beginExperiment(
     statement: ExperimentStatement,
-    options: { readonly parallel: number; readonly elsewhere?: readonly RunId[] },
+    options: {
+      readonly parallel: number
+      readonly elsewhere?: readonly RunId[]
+      readonly choices?: Choices
+    },
   ): Promise<{ readonly isNew: boolean }>
   /** Its runs, in the order in which they begin. @throws SessionFault `unknown_experiment` */
   experimentCourse(name: string): Promise<readonly ExperimentRunCourse[]>
@@ -78,10 +84,12 @@ export function createRunExperiments(parts: ExperimentParts): RunExperiments {
     client.workflow.getHandle<typeof experiment>(workflowIdOf(homeName, experimentId(name)))
 
   return {
-    async beginExperiment(given, { parallel, elsewhere = [] }) {
+    async beginExperiment(given, { parallel, elsewhere = [], choices = {} }) {
       const name = experimentName(given.name)
       const { statement, isNew } = await insertStatement({ store, home }, name, given)
-      const runs = runsHere(statement, elsewhere)
+      const open = (arm: string) =>
+        choices[arm] === undefined && statement.arms.some(({ pointOf }) => pointOf === arm)
+      const runs = runsHere(statement, elsewhere, choices).filter(({ arm }) => !open(arm))
       if (await areAllDone(store, runs)) return { isNew }
       for (const { run } of runs) await resumeUnlessEnded(parts, run)
       const dashboardUrl = statement.arms[0]?.config.orchestration.dashboardUrl
@@ -172,29 +180,43 @@ export function isSameFile(one: ExperimentStatement, other: ExperimentStatement)
   return one.source.sha256 === other.source.sha256 && one.base?.sha256 === other.base?.sha256
 }
 
-/** The runs of a statement: all arms of a seed, then those of the next one, so that the clocks of a pair ran in the same hours. */
-export function runsOf(statement: ExperimentStatement): readonly ExperimentRun[] {
-  const { name, arms, seeds } = statement
+/**
+ * The runs of a statement: all arms of a seed, then those of the next one, so that the clocks of a pair ran in the same hours. Points
+ * of grids come first, with the tuning seeds.
+ */
+export function runsOf(statement: ExperimentStatement, choices: Choices = {}): readonly ExperimentRun[] {
+  const { name, arms, seeds, tune } = statement
   const warmStarts: string[] = []
-  return seeds.flatMap((seed) =>
-    arms.map(({ arm, config }) => {
-      const { tasks, policy, warmStart, rollout } = config
+  const runsWith = (seed: number, own: typeof arms) =>
+    own.map(({ arm, config }): ExperimentRun => {
+      const point = choices[arm]
+      const chosen = arms.find((each) => each.arm === point)?.config ?? config
+      const { tasks, policy, warmStart, rollout } = chosen
       const text = JSON.stringify([seed, tasks, policy, warmStart, rollout.maxTokensPerTurn])
       if (!warmStarts.includes(text)) warmStarts.push(text)
       const run = experimentRunId(experimentName(name), arm, seed)
-      return { run, arm, seed, warmStart: warmStarts.indexOf(text) }
-    }),
-  )
+      return { run, arm, seed, ...(point && { point }), warmStart: warmStarts.indexOf(text) }
+    })
+  const points = arms.filter(({ pointOf }) => pointOf !== undefined)
+  const others = arms.filter(({ pointOf }) => pointOf === undefined)
+  return [
+    ...(tune?.seeds ?? []).flatMap((seed) => runsWith(seed, points)),
+    ...seeds.flatMap((seed) => runsWith(seed, others)),
+  ]
 }
 
-function runsHere(statement: ExperimentStatement, elsewhere: readonly RunId[]): readonly ExperimentRun[] {
-  return runsOf(statement).filter(({ run }) => !elsewhere.includes(run))
+function runsHere(
+  statement: ExperimentStatement,
+  elsewhere: readonly RunId[],
+  choices?: Choices,
+): readonly ExperimentRun[] {
+  return runsOf(statement, choices).filter(({ run }) => !elsewhere.includes(run))
 }
 
 /** Differences between the statement that an experiment began with and another, in words; empty where they agree. */
 export function statementChanges(before: ExperimentStatement, now: ExperimentStatement): readonly string[] {
   if (isSameFile(before, now)) return []
-  const keys = ['seeds', 'suites', 'version', 'hypotheses', 'test', 'design', 'level'] as const
+  const keys = ['seeds', 'tune', 'suites', 'version', 'hypotheses', 'test', 'design', 'level'] as const
   const changed = keys.filter((key) => !isDeepStrictEqual(plain(before[key]), plain(now[key])))
   const armsBefore = new Map(
     before.arms.map(({ arm, config }) => {

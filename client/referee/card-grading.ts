@@ -12,6 +12,7 @@ import { finalReward } from '../../learning/evaluation/reward.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { claimsOf } from '../experiment/experiment-report.ts'
 import type { MeasuredFigure } from '../experiment/measured-runs.ts'
+import { choicesOf } from '../experiment/tuning.ts'
 import { sha256 } from './card-making.ts'
 import { type CardEpisode, cardFigure, episodesOf, type Replayed, rulesOf, runsOfCard } from './card-runs.ts'
 import {
@@ -141,6 +142,10 @@ async function checkClaims(
   )
   const suites = card.panels.map(({ suite, task }) => ({ name: suite, task }))
   const arms = card.arms.map(({ arm }) => ({ arm, config: { evaluation: { suites } } }))
+  const choices = choicesOf({ ...card.statement, arms: card.arms }, runs)
+  for (const { arm, chosen } of card.arms)
+    if (choices[arm] !== chosen)
+      throw changed(`arm ${arm} is the point ${choices[arm]} by its episodes, and the card says ${chosen}`)
   const found = await claimsOf({ ...card.statement, arms }, runs)
   for (const [at, claim] of card.claims.entries()) {
     const other: unknown = JSON.parse(JSON.stringify(found[at] ?? null))

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import { basename, isAbsolute, relative } from 'node:path'
-import type { ExperimentStatement } from '../../config/files/experiment.ts'
+import type { ExperimentArm, ExperimentStatement } from '../../config/files/experiment.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { EpisodeId, RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
@@ -87,7 +87,14 @@ export async function cardOf(
     began: report.began,
     machine: report.machine,
     panels: first === undefined ? [] : panelsOf(first.config, instances, folder),
-    arms: await Promise.all(statement.arms.map((arm) => cardArm(store, arm, runs))),
+    arms: await Promise.all(
+      statement.arms.map((arm) => {
+        const { chosen } = report.arms.find((each) => each.arm === arm.arm) ?? {}
+        const point = statement.arms.find((each) => each.arm === chosen)
+        const of = point === undefined ? arm : { ...arm, set: point.set, config: point.config, chosen }
+        return cardArm(store, of, runs)
+      }),
+    ),
     runs,
     actions: actions.texts,
     claims: report.hypotheses,
@@ -181,7 +188,7 @@ function counts(episode: Parameters<typeof isSealed>[0]): episode is SealedEpiso
 
 async function cardArm(
   store: Store,
-  { arm, set, config }: ExperimentStatement['arms'][number],
+  { arm, set, config, pointOf, chosen }: ExperimentArm & { readonly chosen?: string | undefined },
   runs: readonly CardRun[],
 ): Promise<CardArm> {
   const own = runs.filter((each) => each.arm === arm)
@@ -192,6 +199,8 @@ async function cardArm(
   return {
     arm,
     set: { ...set },
+    ...(pointOf && { pointOf }),
+    ...(chosen && { chosen }),
     configuration: sha256(JSON.stringify(config)),
     rewards: Object.fromEntries(config.tasks.map(({ task }) => [task, { ...rewardRules(config, task) }])),
     evaluation: {

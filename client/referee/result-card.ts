@@ -74,6 +74,10 @@ const cardSchema = z.object({
     z.object({
       arm: z.string(),
       set: values,
+      /** The arm whose grid it is a point of. */
+      pointOf: z.string().optional(),
+      /** The point that it is. */
+      chosen: z.string().optional(),
       /** SHA-256 of the whole configuration with the first seed. */
       configuration: z.string(),
       /** By task. */

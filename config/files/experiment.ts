@@ -30,6 +30,7 @@ import {
 } from '../schema/experiment-schema.ts'
 import type { RunConfig } from '../schema/schema.ts'
 import { ConfigFault, type ConfigProblem, meantInstead } from './fault.ts'
+import { armsWithPoints, gridFaults } from './grid.ts'
 import { loadConfig } from './loader.ts'
 import { endlessness } from './tree.ts'
 import { placeIn, readYamlFile, type YamlFile } from './yaml-file.ts'
@@ -50,6 +51,8 @@ export interface ExperimentArm {
   readonly set: SetValues
   /** With the first seed. */
   readonly config: RunConfig
+  /** The arm whose grid it is a point of: its seeds are the tuning seeds. */
+  readonly pointOf?: string
 }
 
 export interface Hypothesis extends ClaimedDifference {
@@ -73,6 +76,8 @@ export interface ExperimentStatement {
   readonly set: SetValues
   readonly arms: readonly ExperimentArm[]
   readonly seeds: readonly number[]
+  /** How arms with points are chosen. */
+  readonly tune?: { readonly seeds: readonly number[] }
   readonly suites: readonly string[]
   readonly version: MeasuredVersion
   /** Absent: success. */
@@ -104,9 +109,9 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
   const folder = dirname(file)
   const basePath = given.base === undefined ? undefined : resolve(folder, given.base)
   const seed = given.seeds[0] ?? 1
-  const arms = Object.entries(given.arms).map(([arm, set]) => {
+  const arms = armsWithPoints(given.arms).map(({ arm, set, ...point }): ExperimentArm => {
     const all = { ...given.set, ...set }
-    refuseSeeds(read, all, arm)
+    refuseSeeds(read, all, point.pointOf ?? arm)
     const texts = Object.entries({ ...all, seed }).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     try {
       const config = loadConfig({
@@ -115,9 +120,9 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
         setFolder: folder,
         ...(tasks === undefined ? {} : { tasks }),
       })
-      return { arm, set, config }
+      return { arm, set, config, ...point }
     } catch (error) {
-      throw error instanceof ConfigFault ? inArm(read, arm, error) : error
+      throw error instanceof ConfigFault ? inArm(read, point.pointOf ?? arm, error) : error
     }
   })
   const suites = given.measure.suites ?? commonSuites(arms)
@@ -130,6 +135,7 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     set: rest.set,
     arms,
     seeds: rest.seeds,
+    ...(rest.tune === undefined ? {} : { tune: rest.tune }),
     suites,
     version: rest.measure.version,
     ...(rest.measure.of === 'success' ? {} : { measure: rest.measure.of }),
@@ -138,7 +144,7 @@ export function loadExperiment(file: string, tasks?: readonly string[]): LoadedE
     ...(rest.design === undefined ? {} : { design: rest.design }),
     level: rest.level,
   }
-  refuseUnmeasurable(read, statement)
+  refuseUnmeasurable(read, statement, gridFaults(given))
   return {
     statement,
     notices: noticesOf(statement),
@@ -204,6 +210,7 @@ function issueWords(issue: z.core.$ZodIssue): readonly Wrong[] {
 
 function knownKeys([section]: readonly PropertyKey[]): readonly string[] {
   const { shape } = experimentSchema
+  if (section === 'tune') return Object.keys(shape.tune.unwrap().shape)
   if (section === 'design') return Object.keys(shape.design.unwrap().shape)
   if (section === 'measure') return Object.keys(shape.measure.unwrap().shape)
   if (section === 'hypotheses') return Object.keys(shape.hypotheses.unwrap().element.shape)
@@ -253,10 +260,10 @@ function hypothesisOf(
   }
 }
 
-function refuseUnmeasurable(read: YamlFile, statement: ExperimentStatement): void {
+function refuseUnmeasurable(read: YamlFile, statement: ExperimentStatement, others: readonly Wrong[]): void {
   const { arms, suites, hypotheses, test, seeds, level } = statement
   const has = (arm: string, suite: string) => suiteOf(statement, arm, suite) !== undefined
-  const wrongs: Wrong[] = []
+  const wrongs: Wrong[] = [...others]
   if (suites.length === 0)
     wrongs.push({
       path: ['measure', 'suites'],
@@ -298,7 +305,7 @@ function unmeasurable(
     return [
       { path: [...path, 'at'], words: 'is stated of a `best` version: expected a claim about the last one' },
     ]
-  const names = statement.arms.map(({ arm }) => arm)
+  const names = statement.arms.filter(({ pointOf }) => pointOf === undefined).map(({ arm }) => arm)
   const unknown = (['better', 'than'] as const).flatMap((side) => {
     const { arm } = { better, than }[side]
     if (names.includes(arm)) return []

@@ -17,6 +17,18 @@ const name = (longest: number) =>
   })
 
 const setSchema = z.record(text, z.json())
+
+/** Points of a grid at most: each has a run of every tuning seed. */
+const mostPoints = 16
+
+const gridSchema = z.record(text, z.array(z.json()).min(1)).refine(
+  (grid) => {
+    const points = Object.values(grid).reduce((product, { length }) => product * length, 1)
+    return points >= 2 && points <= mostPoints
+  },
+  { error: `lists of values by key, with 2 to ${mostPoints} combinations` },
+)
+const armSchema = z.object({ grid: gridSchema.optional() }).catchall(z.json())
 const suiteName = z.string().regex(/^[a-z0-9_]{1,40}$/, { error: 'the name of a suite' })
 const version = z.enum(['first', 'last', 'best'])
 
@@ -111,17 +123,32 @@ export const experimentSchema = z.strictObject({
     .default({})
     .describe('Values that all arms set, by their keys, e.g. `training.updates: 30`.'),
   arms: z
-    .record(name(20), setSchema)
+    .record(name(20), armSchema)
     .refine((arms) => Object.keys(arms).length > 0 && Object.keys(arms).length <= 32, {
       error: '1 to 32 arms',
     })
-    .describe('The values that each arm sets beside that, by its name.'),
+    .describe(
+      'The values that each arm sets beside that, by its name. Its `grid: {KEY: [value, …]}` has values to choose among: see `tune`.',
+    ),
   seeds: z
     .array(amount(4_294_967_295))
     .min(1)
     .max(64)
     .refine((seeds) => new Set(seeds).size === seeds.length, { error: 'each seed once' })
     .describe('Seeds; each arm has a run of each, and runs of a seed are compared with one another.'),
+  tune: z
+    .strictObject({
+      seeds: z
+        .array(amount(4_294_967_295))
+        .min(1)
+        .max(16)
+        .refine((seeds) => new Set(seeds).size === seeds.length, { error: 'each seed once' })
+        .describe('Seeds that are run at each point of a grid; none of `seeds`.'),
+    })
+    .optional()
+    .describe(
+      'How arms with a `grid` are tuned: of the points, run with these seeds first, the arm is the best by the measure on the first suite; of equal ones it is the first.',
+    ),
   measure: measureSchema.prefault({}).describe('The measure of each run.'),
   hypotheses: z
     .array(hypothesisSchema)
@@ -159,6 +186,9 @@ export const experimentSchema = z.strictObject({
 
 /** An experiment as its file states it, with defaults. */
 export type ExperimentFile = z.output<typeof experimentSchema>
+
+/** Values by key, of which an arm's are chosen. */
+export type FileGrid = z.output<typeof gridSchema>
 
 /** Which version of a run counts. */
 export type MeasuredVersion = z.output<typeof version>

@@ -41,12 +41,13 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
   if (stored === undefined) throw new Refused('unknown', `${home.dir} has no experiment "${name}"`)
   const statement = stored.statement as ExperimentStatement
   const report = await reportOn(await measureRuns(store, statement), { ...stored, statement })
-  const { seeds, measure, metric, test, level, runs, arms, hypotheses } = report
+  const { seeds, measure, metric, test, level, runs, hypotheses } = report
+  const arms = report.arms.filter(isArm)
   return {
     ...rowOf(stored, { runs: runs.length, done: runs.filter(({ status }) => status === 'done').length }),
     ...{ seeds, measure, test, level },
     ...(metric && { metric }),
-    suites: statement.suites.map((suite) => suiteOf(report, suite)),
+    suites: statement.suites.map((suite) => suiteOf({ ...report, arms }, suite)),
     costs: arms.map(({ cost }) => cost ?? null),
     claims: hypotheses.map(claimOf),
     plays: runs.map(({ run, arm, seed, status, incomplete = [] }) => ({
@@ -57,6 +58,11 @@ export async function experimentAnswer(shown: ShownHome, name: string): Promise<
   }
 }
 
+/** Not a point of a grid. */
+function isArm({ pointOf }: Pick<ExperimentStatement['arms'][number], 'pointOf'>): boolean {
+  return pointOf === undefined
+}
+
 function rowOf(
   { name, statement, created, ended }: StoredExperiment,
   counts: Pick<ExperimentRow, 'runs' | 'done'>,
@@ -65,7 +71,7 @@ function rowOf(
   return {
     experiment: name,
     ...(question === undefined ? {} : { question }),
-    arms: arms.map(({ arm }) => arm),
+    arms: arms.filter(isArm).map(({ arm }) => arm),
     ...counts,
     created,
     ...(ended === undefined ? {} : { ended }),
