@@ -1,5 +1,5 @@
 /**
- * `serve RUN[@VERSION]`: the policy of a run behind OpenAI's API, until Ctrl-C.
+ * `serve RUN[@VERSION]`: the policy of a run behind the APIs that agents speak, until Ctrl-C.
  *
  * Invariants
  * - The address is printed once it answers; with `--json` as the first and only line of standard output.
@@ -26,9 +26,9 @@ interface ServeOptions extends ReportOptions {
 export function serveCommand(): Command {
   return reporting(
     new Command('serve')
-      .summary("serve a run's policy by OpenAI's API")
+      .summary("serve a run's policy to agents, by OpenAI's, Anthropic's and vLLM's APIs")
       .description(
-        "Answers /v1/models, /v1/chat/completions and /v1/completions with the policy of a run, as OpenAI's clients ask for them.\n" +
+        'Answers /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages and /inference/v1/generate with the policy of a run.\n' +
           'The model RUN is its newest version, RUN@7 its version 7.',
       )
       .argument(

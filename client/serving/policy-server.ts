@@ -63,7 +63,9 @@ export async function listen(
   { host = loopback, port, token }: ListeningPlace & { readonly port: number },
 ): Promise<PolicyServer> {
   const app = createApp(policy, { host, token })
-  const server = serve({ fetch: app.fetch, hostname: host, port })
+  // An agent works between its turns, and finds its connection as it left it.
+  const serverOptions = { keepAliveTimeout: 120_000 }
+  const server = serve({ fetch: app.fetch, hostname: host, port, serverOptions })
   try {
     await once(server, 'listening')
   } catch (error) {
