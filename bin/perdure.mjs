@@ -37,9 +37,10 @@ if (isRecentEnough(process.versions.node)) {
   const compiled = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'perdure', 'compiled')
   // The threads and programs that it starts know of it by the variable: a thread of the policy loads in half the time.
   if (module.enableCompileCache(compiled).directory !== undefined) process.env.NODE_COMPILE_CACHE ??= compiled
-  // It works beside a run that needs the memory, and most of what it reads is soon garbage: a heap that grows with it would
+  // They work beside a run that needs the memory, and most of what they read is soon garbage: a heap that grows with it would
   // hold 150 MB for nothing. The flags only work before the heap has grown.
-  if (process.argv[2] === 'ui') setFlagsFromString('--semi-space-growth-factor=1 --heap-growing-percent=30')
+  if (process.argv[2] === 'ui' || process.argv[2] === 'serve')
+    setFlagsFromString('--semi-space-growth-factor=1 --heap-growing-percent=30')
   await import(pathToFileURL(isCheckout ? source : join(root, 'dist', 'cli', 'main.js')).href)
 } else handOver(projectNode())
 
