@@ -9,9 +9,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ExperimentReport } from '../../client/experiment/experiment-report.ts'
 import { reportOn } from '../../client/experiment/experiment-report.ts'
-import type { MeasuredRun } from '../../client/experiment/measured-runs.ts'
 import { runsOfCard } from '../../client/referee/card-runs.ts'
 import {
+  commonTime,
   type Entrant,
   entrantOf,
   methods,
@@ -107,14 +107,4 @@ async function tableOf(
   const file = stated(folder, panel, { ...of, entrants, ...(at && { at }) })
   const { statement } = loadExperiment(file)
   return await reportOn(runs, { name: experimentName(panel), statement, created: 0 })
-}
-
-/** The time at which the fastest run ends, and all have begun: processor time where all cards have it. */
-function commonTime(runs: readonly MeasuredRun[]): Stated['at'] {
-  const spent = runs.map(({ figures }) => figures.map((each) => each.spent ?? {}))
-  const name = spent.flat().every(({ cpuSeconds }) => cpuSeconds !== undefined) ? 'cpuSeconds' : 'seconds'
-  const times = spent.map((each) => each.map((amounts) => amounts[name] ?? 0))
-  const begun = Math.max(...times.map((each) => Math.min(...each)))
-  const most = Math.ceil(Math.max(begun, Math.min(...times.map((each) => Math.max(...each)))))
-  return most > 0 ? { [name]: most } : undefined
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadExperiment } from '../../config/files/experiment.ts'
 import { packageRoot } from '../../machine/files/folder.ts'
-import { baseline, entrantOf, methods, panelNames, statementText } from './panel.ts'
+import { baseline, commonTime, entrantOf, methods, panelNames, statementText } from './panel.ts'
 
 let folder: string
 beforeAll(() => {
@@ -52,4 +52,20 @@ it('a method of a user is named by its file, and its path starts at the statemen
     'learning.algorithm: ./methods/My-Method.ts',
   )
   expect(entrantOf('unknown')).toBeUndefined()
+})
+
+it('methods are compared at the time of the fastest run: of processors, unless a card of an earlier build lacks it', () => {
+  const run = (...spent: readonly { readonly seconds: number; readonly cpuSeconds?: number }[]) => ({
+    figures: spent.map((each, version) => ({
+      ...{ suite: 'test', version, value: 0, success: 0, n: 1, planned: 1, spent: each },
+      shares: () => Promise.resolve(new Map()),
+    })),
+  })
+  const slow = run({ seconds: 0, cpuSeconds: 0 }, { seconds: 90, cpuSeconds: 71.5 })
+  const fast = run({ seconds: 0, cpuSeconds: 0 }, { seconds: 95, cpuSeconds: 60.2 })
+  expect(commonTime([slow, fast])).toEqual({ cpuSeconds: 61 })
+  expect(commonTime([slow, fast, run({ seconds: 10 }, { seconds: 99 })])).toEqual({ seconds: 90 })
+  // A run that begins later than another ends is compared where it begins.
+  expect(commonTime([fast, run({ seconds: 120 }, { seconds: 200 })])).toEqual({ seconds: 120 })
+  expect(commonTime([run({ seconds: 0, cpuSeconds: 0 })])).toBeUndefined()
 })

@@ -10,6 +10,7 @@ import type { SetValues } from '../../config/files/experiment.ts'
 import { algorithmNames } from '../../learning/algorithms/algorithms.ts'
 import type { MeasureName } from '../../learning/evaluation/measure.ts'
 import type { Budget } from '../../learning/run/budget.ts'
+import type { MeasuredRun } from '../experiment/measured-runs.ts'
 
 export interface Panel {
   /** Configuration below `examples/`. */
@@ -128,4 +129,14 @@ function fromFolder(set: SetValues, folder: string): SetValues {
   const algorithm = set['learning.algorithm']
   if (typeof algorithm !== 'string' || !isAbsolute(algorithm)) return set
   return { ...set, 'learning.algorithm': `./${relative(folder, algorithm)}` }
+}
+
+/** The time at which the fastest run ends, and all have begun: processor time where all figures have it. */
+export function commonTime(runs: readonly Pick<MeasuredRun, 'figures'>[]): Stated['at'] {
+  const spent = runs.map(({ figures }) => figures.map((each) => each.spent ?? {}))
+  const name = spent.flat().every(({ cpuSeconds }) => cpuSeconds !== undefined) ? 'cpuSeconds' : 'seconds'
+  const times = spent.map((each) => each.map((amounts) => amounts[name] ?? 0))
+  const begun = Math.max(...times.map((each) => Math.min(...each)))
+  const most = Math.ceil(Math.max(begun, Math.min(...times.map((each) => Math.max(...each)))))
+  return most > 0 ? { [name]: most } : undefined
 }
