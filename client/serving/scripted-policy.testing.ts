@@ -39,3 +39,9 @@ export function scriptedPolicy(
     [Symbol.asyncDispose]: async () => undefined,
   }
 }
+
+/** A policy that looks around by the tool `act`, and says what there is when it has seen it. */
+export function lookingPolicy(): ServedPolicy {
+  const look = '<tool_call>{"name":"act","arguments":{"command":"look"}}</tool_call>'
+  return scriptedPolicy((prompt) => (prompt.includes('a lamp') ? 'There is a lamp.' : `I look.${look}`))
+}

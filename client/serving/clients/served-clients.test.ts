@@ -1,7 +1,7 @@
 /** Clients that wait, leave and come back, over real connections to a policy that answers when the test says so. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listen, type PolicyServer } from './policy-server.ts'
-import { scriptedPolicy } from './scripted-policy.testing.ts'
+import { listen, type PolicyServer } from '../policy-server.ts'
+import { scriptedPolicy } from '../scripted-policy.testing.ts'
 
 interface Turn {
   readonly signal: AbortSignal | undefined
