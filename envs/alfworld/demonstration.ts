@@ -16,7 +16,7 @@ import { drawnFrom } from '../generated/draw.ts'
 import type { CommandKind, CommandWords } from './command-words.ts'
 import { type Dialect, kindOf, namesIn } from './dialect.ts'
 import { openGame } from './engine.ts'
-import { createExpert, type Expert } from './expert.ts'
+import { createExpert, type Expert, type Search } from './expert.ts'
 import { commandOf, observationIn, toolName } from './game-session.ts'
 
 /** The agent's message that plays a command. @param thought what it says before */
@@ -24,8 +24,9 @@ export function actionOf(command: string, thought = ''): AssistantMessage {
   return { ...calling(toolName, { action: command }), content: thought }
 }
 
-/** Turns that a demonstration adds to the commands of an expert. */
+/** How an expert plays, and the turns that a demonstration adds to its commands. */
 export interface Detours {
+  readonly search: Search
   /** Probability of a command that fails before one of its own, so that continuing after a failure can be learnt. */
   readonly slips: number
   /** Probability of a command that works and that it would not give, so that finding back can be learnt. */
@@ -34,7 +35,7 @@ export interface Detours {
   readonly thoughts: boolean
 }
 
-const straight: Detours = { slips: 0, strays: 0, thoughts: false }
+const straight: Detours = { search: 'likely', slips: 0, strays: 0, thoughts: false }
 
 /** Commands that change nothing, and so lead nowhere. */
 const idle: readonly CommandKind[] = ['look', 'inventory', 'help', 'examine']
@@ -65,7 +66,7 @@ export function demonstrateByExpert(
   detours: Detours = straight,
   take = 0,
 ): Demonstration | undefined {
-  const play = startPlay(source, dialect)
+  const play = startPlay(source, dialect, detours.search)
   // The first take draws from the game's identity alone.
   const drawsOf = (what: string) => uniforms(seedOf(0, source.id, what, ...(take === 0 ? [] : [take])))
   const [slips, strays] = [drawsOf('slip'), drawsOf('stray')]
@@ -92,10 +93,10 @@ export function demonstrateByExpert(
   return undefined
 }
 
-function startPlay(source: GameSource, dialect: Dialect): Play {
+function startPlay(source: GameSource, dialect: Dialect, search: Search): Play {
   const game = openGame(source)
   const state = game.start()
-  const expert = createExpert(dialect)
+  const expert = createExpert(dialect, search)
   expert.see(state.observation)
   const thing = dialect.readTask(state.observation)?.thing
   const seen = new Set(namesIn(state.observation))
@@ -174,8 +175,11 @@ export function demonstrateByWalkthrough(source: GameSource): Demonstration | un
 }
 
 /** @param settings.thoughts whether it says before each command what is asked for and how far it is */
-export function adviserOf(dialect: Dialect, { thoughts }: { readonly thoughts: boolean }): Adviser {
-  const expert = createExpert(dialect)
+export function adviserOf(
+  dialect: Dialect,
+  { search, thoughts }: Pick<Detours, 'search' | 'thoughts'>,
+): Adviser {
+  const expert = createExpert(dialect, search)
   return {
     see({ messages }, action) {
       if (action === undefined) {

@@ -225,3 +225,15 @@ test.each([
 ])('it reads official tasks: %s', (text, reading) => {
   expect(officialDialect.readTask(`Your task is to: ${text}`)).toEqual(reading)
 })
+
+test('one that does not know homes looks anywhere first, in another order for another errand', () => {
+  const firsts = (search: 'likely' | 'any') =>
+    Array.from({ length: 40 }, (_, cup) => {
+      const expert = createExpert(householdDialect, search)
+      expert.see(`${home}Task: put a cup in a chest.${' '.repeat(cup)}`)
+      return expert.next()?.command
+    })
+  expect(new Set(firsts('likely'))).toEqual(new Set(['go to table 1']))
+  expect(new Set(firsts('any')).size).toBe(6)
+  expect(firsts('any')).toEqual(firsts('any'))
+})

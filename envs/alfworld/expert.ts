@@ -8,6 +8,7 @@
  * - It gives up (undefined) where it sees no way on; it never repeats a command where it was refused.
  * - Places may share a spot: where going to one does nothing, it is within reach already.
  */
+import { seedOf } from '../../identity/identity.ts'
 import type { CommandKind, CommandNames } from './command-words.ts'
 import { type Contents, type Dialect, kindOf, type TaskReading } from './dialect.ts'
 
@@ -31,8 +32,11 @@ const decay = 0.65
 // The same for kinds of places that are not on the list of likely ones.
 const unlikely = 0.03
 
+/** Where an expert looks first: where such a thing likely is, or anywhere, in an order that differs from game to game. */
+export type Search = 'likely' | 'any'
+
 /** An expert for a game of that dialect. */
-export function createExpert(dialect: Dialect): Expert {
+export function createExpert(dialect: Dialect, search: Search = 'likely'): Expert {
   let mind: Mind | undefined
   return {
     see(observation, command) {
@@ -41,7 +45,9 @@ export function createExpert(dialect: Dialect): Expert {
         return
       }
       const task = dialect.readTask(observation)
-      mind = task === undefined ? undefined : new Mind(dialect, task, dialect.readPlaces(observation))
+      const order =
+        search === 'any' ? (place: string) => seedOf(0, 'search', observation, place) / 2 ** 32 : undefined
+      mind = task && new Mind(dialect, task, dialect.readPlaces(observation), order)
     },
     next: () => mind?.decide(),
   }
@@ -52,6 +58,8 @@ class Mind {
   readonly #dialect: Dialect
   readonly #task: TaskReading
   readonly #places: readonly string[]
+  /** From 0 to 1, greater for places where it looks earlier; undefined: by where things likely are. */
+  readonly #order: ((place: string) => number) | undefined
   readonly #contents = new Map<string, string[]>()
   readonly #closed = new Set<string>()
   readonly #unusable = new Set<string>()
@@ -68,7 +76,13 @@ class Mind {
   /** How far it is, in words. */
   #stand = ''
 
-  constructor(dialect: Dialect, task: TaskReading, places: readonly string[]) {
+  constructor(
+    dialect: Dialect,
+    task: TaskReading,
+    places: readonly string[],
+    order: ((place: string) => number) | undefined,
+  ) {
+    this.#order = order
     this.#dialect = dialect
     this.#task = task
     this.#places = places
@@ -199,7 +213,7 @@ class Mind {
     return best?.place
   }
 
-  /** Looks where finding the thing is likeliest per command spent. */
+  /** Looks where finding the thing is likeliest per command spent, or in its own order. */
   #explore(thing: string): string | undefined {
     const likely = this.#dialect.likely(thing)
     let best: { place: string; value: number } | undefined
@@ -209,7 +223,7 @@ class Mind {
       const rank = likely.indexOf(kind)
       const alike = this.#places.filter((other) => kindOf(other) === kind).length
       const cost = (place === this.#at ? 0 : 1) + (this.#dialect.closable(kind) ? 1 : 0)
-      const value = (rank < 0 ? unlikely : decay ** rank) / alike / Math.max(cost, 1)
+      const value = this.#order?.(place) ?? (rank < 0 ? unlikely : decay ** rank) / alike / Math.max(cost, 1)
       // A place that was found closed and is within reach is opened first.
       const here = place === this.#at ? value + 1 : value
       if (best === undefined || here > best.value) best = { place, value: here }

@@ -58,6 +58,12 @@ const settingsSchema = z.strictObject({
     .enum(['expert', 'walkthrough'])
     .default('expert')
     .describe('`expert` explores as an agent must; `walkthrough` (official games) knows where things are.'),
+  search: z
+    .enum(['likely', 'any'])
+    .default('likely')
+    .describe(
+      'Where the expert looks first: `likely`, where such a thing often is; `any`, anywhere, as in a home that it does not know.',
+    ),
   demonstrationTurns: z
     .int()
     .min(1)
@@ -99,6 +105,7 @@ export interface HouseholdSettings {
   readonly showAdmissible: boolean
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
+  readonly search: 'likely' | 'any'
   readonly demonstrationTurns: number
   readonly slips: number
   readonly strays: number
