@@ -23,7 +23,7 @@ export default defineConfig({
       // Threads and programs of tests load compiled code, as those of the command line do.
       NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
     },
-    setupFiles: ['test/support/own-ports.ts', 'test/support/cpu-time.ts'],
+    setupFiles: ['test/support/test-ports.ts', 'test/support/cpu-time.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // They run in the order of their names: no long file is left alone at the end.

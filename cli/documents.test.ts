@@ -17,7 +17,7 @@ import { parse } from 'yaml'
 import { loadExperiment } from '../config/files/experiment.ts'
 import { loadConfig, parseConfig } from '../config/files/loader.ts'
 import { counting } from '../examples/counting.ts'
-import { algorithm } from '../examples/own-algorithm.ts'
+import { algorithm } from '../examples/custom-algorithm.ts'
 import type { JsonObject } from '../messages/message.ts'
 import { documents } from '../test/support/documents.ts'
 import { createProgram } from './program.ts'
@@ -149,7 +149,7 @@ test.each(documents)('%s: the npm scripts that it names exist', (document) => {
 
 test('the algorithm that the documents show is the example, and its derivative is that of its loss', () => {
   expect(blocksOf('docs/algorithms.md', 'typescript')).toEqual([
-    readFileSync(join(root, 'examples/own-algorithm.ts'), 'utf8'),
+    readFileSync(join(root, 'examples/custom-algorithm.ts'), 'utf8'),
   ])
   const turn = { reward: 0, actionTokens: 1 }
   const episode = (reward: number, turns: number) => ({

@@ -1,4 +1,4 @@
-/** `learning.algorithm: ./own-algorithm.ts` in a configuration beside it. */
+/** `learning.algorithm: ./custom-algorithm.ts` in a configuration beside it. */
 import type { Algorithm } from 'perdure'
 
 export const algorithm: Algorithm = {
