@@ -24,7 +24,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, extname, join, resolve } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { partialRewardNotices } from '../../client/checks/partial-rewards.ts'
 import { EnvironmentFault } from '../../envs/contract/environment.ts'
 import { openWatched } from '../../envs/contract/watched-task.ts'
@@ -35,25 +35,26 @@ import { tasksAt } from './task-address.ts'
 
 const template = join(packageRoot, 'examples', 'guess-number')
 
-const files = [
-  'README.md',
-  'package.json',
-  'index.ts',
-  'bisection.ts',
-  'index.test.ts',
-  'train.yaml',
-] as const
+/** The files of a new environment, below the template, by its language. */
+const files = {
+  typescript: ['README.md', 'package.json', 'index.ts', 'bisection.ts', 'index.test.ts', 'train.yaml'],
+  python: [
+    ...['python/README.md', 'package.json', 'python/index.ts', 'python/environment.py'],
+    ...['index.test.ts', 'train.yaml'],
+  ],
+} as const
+export type Language = keyof typeof files
 
 /** How a check ended. */
 type TypeCheck = 'right' | 'wrong' | { readonly unchecked: string }
 
 /**
- * Writes an environment into a folder of its name.
+ * Writes an environment into a folder of its name. In Python its rules are in a process of their own, and a module starts it.
  * @param parent where the folder is made
  * @returns the folder
  * @throws CallFault a name that cannot be one, or a folder that is there
  */
-export function writeEnvironment(name: string, parent: string): string {
+export function writeEnvironment(name: string, parent: string, language: Language = 'typescript'): string {
   if (!/^[a-z][a-z0-9_-]{0,39}$/.test(name))
     throw new CallFault(
       'bad_argument',
@@ -68,8 +69,8 @@ export function writeEnvironment(name: string, parent: string): string {
   try {
     const whole = join(beside, name)
     mkdirSync(whole)
-    for (const file of files)
-      writeFileSync(join(whole, file), renamed(readFileSync(join(template, file), 'utf8'), name))
+    for (const file of files[language])
+      writeFileSync(join(whole, basename(file)), renamed(readFileSync(join(template, file), 'utf8'), name))
     writeFileSync(join(whole, 'tsconfig.json'), `${JSON.stringify({ compilerOptions }, null, 2)}\n`)
     linkPerdure(whole, folder)
     renameSync(whole, folder)
@@ -98,9 +99,9 @@ function renamed(text: string, name: string): string {
 }
 
 /** Commands to try on a new environment. */
-export function firstSteps(name: string): readonly string[] {
+export function firstSteps(name: string, language: Language): readonly string[] {
   return [
-    `${name}/ is an environment that works: index.ts is where it is made your own.`,
+    `${name}/ is an environment that works: ${language === 'python' ? 'environment.py' : 'index.ts'} is where it is made your own.`,
     `  perdure env play ./${name}         play it`,
     `  perdure env test ./${name}         run its tests`,
     `  perdure train ${name}/train.yaml   train a policy on it`,

@@ -74,10 +74,15 @@ export function envCommand(): Command {
     .command('new')
     .description('write a working environment of your own, with its test, into a folder of its name')
     .argument('<name>', 'small letters, digits, "-" and "_"')
-    .addHelpText('after', '\nExamples:\n  $ perdure env new my-game\n  $ perdure train my-game/train.yaml')
-    .action((name: string) => {
-      writeEnvironment(name, '.')
-      process.stdout.write(withTypedCommands(`${firstSteps(name).join('\n')}\n`))
+    .option('--python', 'its rules in Python, for libraries of that language', false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ perdure env new my-game\n  $ perdure env new my-game --python\n  $ perdure train my-game/train.yaml',
+    )
+    .action((name: string, { python }: { python: boolean }) => {
+      const language = python ? 'python' : 'typescript'
+      writeEnvironment(name, '.', language)
+      process.stdout.write(withTypedCommands(`${firstSteps(name, language).join('\n')}\n`))
     })
   env
     .command('test')

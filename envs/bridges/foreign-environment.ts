@@ -1,5 +1,6 @@
 /**
- * An environment of your own in any language: a command that speaks the protocol of `protocol.ts`.
+ * An environment of your own in any language: a command that speaks the protocol of `protocol.ts`. Python finds `perdure_env` there,
+ * which speaks it (`bridges/python`).
  *
  * ```ts
  * export default foreignEnvironment({
@@ -19,19 +20,23 @@
  * Invariants
  * - One process serves one session at a time; processes are kept for the next session.
  * - Instances are named `<split>/<index>`.
+ * - A demonstration is played by a process that plays nothing else meanwhile.
  */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
+import { packageRoot } from '../../machine/files/folder.ts'
 import {
+  type Demonstration,
   type EnvironmentDefinition,
   EnvironmentFault,
+  type InstanceId,
   type Task,
   type TaskOptions,
 } from '../contract/environment.ts'
 import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'
-import { openedSchema } from './protocol.ts'
+import { demonstratedSchema, openedSchema } from './protocol.ts'
 
 /** The definition of a foreign environment, and the command that starts it. */
 export interface ForeignEnvironment extends Omit<EnvironmentDefinition, 'open'> {
@@ -82,6 +87,22 @@ async function openForeign(foreign: ForeignEnvironment, options: TaskOptions): P
     size: size ?? Number.POSITIVE_INFINITY,
   }))
   await pool.adopt(first.child)
+
+  async function demonstrate(instance: InstanceId): Promise<Demonstration | undefined> {
+    const child = await pool.borrow()
+    try {
+      const { actions } = await child.request(
+        'demonstrate',
+        { instance },
+        demonstratedSchema,
+        deadlines.resetMs,
+      )
+      return actions === null ? undefined : { instance, actions }
+    } finally {
+      await pool.giveBack(child)
+    }
+  }
+
   return {
     splits,
     instanceAt(split, index) {
@@ -94,12 +115,16 @@ async function openForeign(foreign: ForeignEnvironment, options: TaskOptions): P
       return `${split}/${Number.isFinite(known.size) ? index % known.size : index}`
     },
     create: async () => createForeignSession(pool, deadlines),
+    ...(first.opened.demonstrates ? { demonstrate } : {}),
     close: () => pool.close(),
   }
 }
 
+/** The variables of this process, with `perdure_env` among the modules of Python, after those of the user. */
 function inherited(): Record<string, string> {
-  return Object.fromEntries(
+  const own = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
+  const modules = [own.PYTHONPATH, join(packageRoot, 'bridges', 'python')]
+  return { ...own, PYTHONPATH: modules.filter((path) => path !== undefined && path !== '').join(delimiter) }
 }

@@ -6,6 +6,7 @@ import { isAlive } from '../../machine/processes/process.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { type Environment, EnvironmentFault, type Task } from '../contract/environment.ts'
 import { foreignEnvironment } from './foreign-environment.ts'
+import { demonstratedSchema } from './protocol.ts'
 
 /** An environment in another process that misbehaves on request. */
 const program = `
@@ -22,6 +23,7 @@ const tricks = {
   twice: (id) => { process.stdout.write('{}\\n{}\\n') },
   endless: () => { const text = 'x'.repeat(1 << 20); for (let i = 0; i < 20; i++) process.stdout.write(text) },
   rich: (id) => say({ id, result: { messages: [], reward: -1000001, done: false } }),
+  plain: (id) => say({ id, result: { messages: [] } }),
   unknown: (id) => say({ id, error: { kind: 'unknown_instance', message: 'no such place' } }),
 }
 createInterface({ input: process.stdin }).on('line', (line) => {
@@ -96,6 +98,32 @@ test('splits, messages, tools and endings come from the process', () =>
       outcome: 'completed',
     })
   }))
+
+test('an environment without tools is one of words, and without an expert one without demonstrations', () =>
+  using(async (environment) => {
+    await environment.reset('plain')
+    expect(environment.tools).toEqual([])
+    expect(task.demonstrate).toBeUndefined()
+  }))
+
+test.each([
+  [{ actions: null }, null],
+  [{ actions: [{ role: 'assistant' }] }, [{ role: 'assistant', content: '', tool_calls: [] }]],
+  [
+    {
+      actions: [{ role: 'assistant', content: 'a', tool_calls: [{ name: 'say', arguments: '{"b": [1]}' }] }],
+    },
+    [{ role: 'assistant', content: 'a', tool_calls: [{ name: 'say', arguments: { b: [1] } }] }],
+  ],
+])('the expert of a process shows %j', (answer, actions) => {
+  expect(demonstratedSchema.parse(answer)).toEqual({ actions })
+})
+
+test.each(['[1]', '{', 'null'])('arguments of an expert that are no object are refused: %s', (text) => {
+  const tool_calls = [{ name: 'say', arguments: text }]
+  const { success } = demonstratedSchema.safeParse({ actions: [{ role: 'assistant', tool_calls }] })
+  expect(success).toBe(false)
+})
 
 test('numbers of arguments arrive as they were written', () =>
   using(async (environment) => {

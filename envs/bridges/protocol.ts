@@ -1,10 +1,11 @@
 /**
  * The protocol of an environment in another process: JSON Lines on its standard input and output.
  *
- *   {"id": 1, "method": "open",  "params": {"settings": {…}, "dataDir": null | DIR}} → {"splits": [{"name", "size"}]}
- *   {"id": 2, "method": "reset", "params": {"instance": ID}}   → {"messages", "tools", "info"?}
+ *   {"id": 1, "method": "open",  "params": {"settings": {…}, "dataDir": null | DIR}} → {"splits": [{"name", "size"}], "demonstrates"?}
+ *   {"id": 2, "method": "reset", "params": {"instance": ID}}   → {"messages", "tools"?, "info"?}
  *   {"id": 3, "method": "step",  "params": {"action": ACTION}} → {"messages", "reward", "done", "outcome"?, …}
  *   {"id": 4, "method": "close", "params": {}}                 → {}
+ *   {"id": 5, "method": "demonstrate", "params": {"instance": ID}} → {"actions": [ACTION] | null}, where it demonstrates
  *
  * Each request is answered by one line, `{"id", "result"}` or `{"id", "error": {"kind", "message"}}`, before the
  * next one is sent. A process plays one episode at a time and many in succession. The `arguments` of a tool
@@ -50,6 +51,7 @@ export const openedSchema = z.object({
       z.object({ name: z.string().min(1), size: z.int().min(1).nullable().describe('null without end') }),
     )
     .min(1),
+  demonstrates: z.boolean().default(false).describe('Whether it has an expert.'),
 })
 
 const stateName = z
@@ -60,10 +62,41 @@ const stateName = z
 
 export const observationSchema = z.object({
   messages: z.array(message),
-  tools: z.array(tool),
+  tools: z.array(tool).default([]),
   info: facts.default({}),
   state: stateName,
 })
+
+const calledArguments = z.union([
+  facts,
+  z.string().transform((text, context) => {
+    const read = facts.safeParse(parsed(text))
+    if (read.success) return read.data
+    context.addIssue({ code: 'custom', message: `expected a JSON object, got ${text.slice(0, 100)}` })
+    return z.NEVER
+  }),
+])
+
+/** Actions of an expert; the arguments of a call are JSON text or an object. */
+export const demonstratedSchema = z.object({
+  actions: z
+    .array(
+      z.object({
+        role: z.literal('assistant'),
+        content: z.string().default(''),
+        tool_calls: z.array(z.object({ name: z.string(), arguments: calledArguments })).default([]),
+      }),
+    )
+    .nullable(),
+})
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 export const stepSchema = z
   .object({

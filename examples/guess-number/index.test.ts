@@ -1,10 +1,11 @@
 /** The contract of every environment; `npx perdure env test` runs it. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import type { AssistantMessage } from 'perdure'
 import { guessNumber } from './index.ts'
 
 const task = await guessNumber.open({})
+after(() => task.close())
 const instances = Array.from({ length: 20 }, (_, index) => task.instanceAt('train', index))
 
 /** Plays actions and adds up what they were paid. */

@@ -1,5 +1,5 @@
 /** First use, by real commands: a custom environment from nothing to an exported trajectory, and its pitfalls. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +33,17 @@ async function run(command: string, ...words: readonly string[]) {
 const perdure = (...words: readonly string[]) => run(process.execPath, program, ...words)
 const set = (...values: readonly string[]) => values.flatMap((value) => ['--set', value])
 
+const small = set(
+  'training.updates=1',
+  'rollout.groupsPerUpdate=2',
+  'rollout.refill=0',
+  'rollout.groupSize=2',
+  'warmStart.demonstrations=20',
+  'warmStart.epochs=1',
+  'evaluation.suites.0.episodes=4',
+)
+const hasPython = spawnSync('python3', ['--version']).status === 0
+
 describe('an environment that was made by `env new`', () => {
   it('is written once, and nothing is overwritten', async () => {
     expect(await perdure('env', 'new', 'my-game')).toMatchObject({ code: 0, stderr: '' })
@@ -62,6 +73,15 @@ describe('an environment that was made by `env new`', () => {
     writeFileSync(join(folder, 'my-game', 'broken.test.ts'), broken)
     expect(await perdure('env', 'test', './my-game')).toMatchObject({ code: 1 })
     rmSync(join(folder, 'my-game', 'broken.test.ts'))
+  })
+
+  it.skipIf(!hasPython)('may have its rules in Python, passes its tests, and learns', async () => {
+    expect(await perdure('env', 'new', 'in-python', '--python')).toMatchObject({ code: 0, stderr: '' })
+    for (const file of ['README.md', 'index.ts', 'environment.py'])
+      expect(readFileSync(join(folder, 'in-python', file), 'utf8')).not.toMatch(/guess-?number|guessNumber/)
+    expect(await perdure('env', 'test', './in-python')).toMatchObject({ code: 0 })
+    const trained = await perdure('train', 'in-python/train.yaml', '--run', 'in-python', ...small)
+    expect(trained).toMatchObject({ code: 0 })
   })
 
   it('[ENV-TYPES-1] has types, and the test of the environment reports where they do not fit', async () => {
@@ -107,15 +127,6 @@ export const walk = defineEnvironment('walk', {
   })
 
   it('is trained, prolonged, measured and exported, without a dead end', async () => {
-    const small = set(
-      'training.updates=1',
-      'rollout.groupsPerUpdate=2',
-      'rollout.refill=0',
-      'rollout.groupSize=2',
-      'warmStart.demonstrations=20',
-      'warmStart.epochs=1',
-      'evaluation.suites.0.episodes=4',
-    )
     const steps = [
       ['train', 'my-game/train.yaml', '--run', 'first', ...small],
       ['resume', 'first', ...set('training.updates=2')],
