@@ -18,7 +18,7 @@ Serves an environment to Perdure: JSON Lines on standard input and output. One f
 - `demonstrate(instance)` returns the actions of an expert, each a text or `call(…)`, or `None` where it has none.
 - A call that the agent gets wrong is answered by a message. An exception is a failure of the environment: its episode is played
   again and never rewarded. Raise `Fault(kind, message)` to name the kind.
-- What the environment prints goes to standard error: standard output belongs to the protocol.
+- Text that the environment prints goes to standard error: standard output belongs to the protocol.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -74,7 +74,7 @@ def _arguments(call):
 
 
 def text(action):
-    """What the agent says in words."""
+    """The words of the agent."""
     return action.get("content") or ""
 
 

@@ -55,7 +55,7 @@ ECHO = """
             raise ZeroDivisionError
         return text.upper(), len(perdure_env.calls(action)), text == "end"
 
-    serve(reset, step, splits={"train": None, "test": 3}, tools=[tool("say", "Says.", words="What is said.")],
+    serve(reset, step, splits={"train": None, "test": 3}, tools=[tool("say", "Says.", words="The words.")],
           demonstrate=lambda instance: None if instance == "train/0" else ["end", call("say", words="x")])
 """
 

@@ -3,6 +3,6 @@ import { expect, test } from 'vitest'
 import { pageWithDifferences } from './differences.testing.ts'
 
 test('the documents list the differences that the suite allows', () => {
-  const page = readFileSync(new URL('../../../docs/tasks-db.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../differences.md', import.meta.url), 'utf8')
   expect(page).toBe(pageWithDifferences(page))
 })

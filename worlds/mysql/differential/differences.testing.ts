@@ -1,5 +1,5 @@
 /**
- * Where the embedded databases and MariaDB differ, and why: `docs/tasks-db.md` lists them, the differential suite
+ * Where the embedded databases and MariaDB differ, and why: `worlds/mysql/differences.md` lists them, the differential suite
  * allows nothing else.
  *
  * Invariants
