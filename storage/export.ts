@@ -1,5 +1,5 @@
 /**
- * Export: the sealed trajectories of a run in one file for pandas, DuckDB, Hugging Face datasets.
+ * Export: the sealed trajectories of a run in one file for pandas, DuckDB, Hugging Face datasets, and readers of ATIF.
  *
  * Invariants
  * - Memory is bounded by one row group, whatever the size of the run.
@@ -12,10 +12,12 @@ import { fileWriter, ParquetWriter } from 'hyparquet-writer'
 import type { EpisodeId, RunId } from '../identity/identity.ts'
 import { makeFolder } from '../machine/files/folder.ts'
 import { jsonLine } from '../machine/files/shown-text.ts'
+import { packageVersion } from '../machine/processes/build-name.ts'
 import { chance } from '../machine/services/chance.ts'
 import { StorageFault, storageFaultOf } from './disk/fault.ts'
 import { shortestFloat32 } from './sqlite/codec.ts'
 import type { Store } from './store.ts'
+import { atifTrajectory } from './trajectories/atif-trajectory.ts'
 import type { Trajectory } from './trajectories/trajectory.ts'
 import {
   type Learnt,
@@ -25,7 +27,7 @@ import {
   trajectorySchema,
 } from './trajectories/trajectory-row.ts'
 
-export type ExportFormat = 'jsonl' | 'parquet'
+export type ExportFormat = 'jsonl' | 'parquet' | 'atif'
 
 export interface ExportOptions {
   readonly format: ExportFormat
@@ -50,7 +52,7 @@ const rowGroupRows = 1024
 
 /** Where rows go; `finish` makes the file whole. */
 interface RowSink {
-  write(row: TrajectoryRow): void
+  write(row: TrajectoryRow, trajectory: Trajectory): void
   finish(): void
   /** Lets go of the file without making it whole. */
   abandon(): void
@@ -92,7 +94,7 @@ export async function exportRun(
             lesson,
             await store.answers.list(trajectory.episode.id),
           )
-          sink.write(row)
+          sink.write(row, trajectory)
           episodes += 1
           tokens += row.tokens.length
         } catch (error) {
@@ -116,21 +118,25 @@ export async function exportRun(
 }
 
 const openSink: Record<ExportFormat, (file: string) => RowSink> = {
-  jsonl: openJsonLines,
+  jsonl: (file) =>
+    openJsonLines(file, (row) => ({
+      ...row,
+      logprobs: row.logprobs.map(shortestFloat32),
+      advantages: row.advantages.map(shortestFloat32),
+    })),
   parquet: openParquet,
+  atif: (file) =>
+    openJsonLines(file, ({ update }, trajectory) => atifTrajectory(trajectory, update, packageVersion())),
 }
 
-function openJsonLines(file: string): RowSink {
+function openJsonLines(
+  file: string,
+  lineOf: (row: TrajectoryRow, trajectory: Trajectory) => object,
+): RowSink {
   const descriptor = openSync(file, 'wx')
   return {
-    write(row) {
-      const bytes = Buffer.from(
-        `${jsonLine({
-          ...row,
-          logprobs: row.logprobs.map(shortestFloat32),
-          advantages: row.advantages.map(shortestFloat32),
-        })}\n`,
-      )
+    write(row, trajectory) {
+      const bytes = Buffer.from(`${jsonLine(lineOf(row, trajectory))}\n`)
       for (let done = 0; done < bytes.byteLength; ) done += writeSync(descriptor, bytes, done)
     },
     finish: () => closeSync(descriptor),

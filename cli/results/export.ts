@@ -7,6 +7,7 @@
 import { Command, Option } from 'commander'
 import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
+import type { ExportFormat } from '../../storage/export.ts'
 import { openStore } from '../../storage/store.ts'
 import { findRun } from '../runs/run-record.ts'
 import { exitCodes } from '../terminal/failure.ts'
@@ -15,8 +16,15 @@ import { openTerminal } from '../terminal/terminal.ts'
 import { count } from '../terminal/wording.ts'
 
 interface ExportOptions extends ReportOptions {
-  readonly format: 'jsonl' | 'parquet'
+  readonly format: ExportFormat
   readonly out?: string
+}
+
+/** How files of each format are called after the run. */
+const endings: Readonly<Record<ExportFormat, string>> = {
+  jsonl: 'jsonl',
+  parquet: 'parquet',
+  atif: 'atif.jsonl',
 }
 
 /** `perdure export RUN`. */
@@ -29,16 +37,20 @@ export function exportCommand(): Command {
       )
       .argument('<run>', 'name of the run', runName)
       .addOption(
-        new Option('--format <format>', 'JSON Lines or Parquet')
-          .choices(['jsonl', 'parquet'])
+        new Option('--format <format>', "JSON Lines, Parquet, or Harbor's ATIF, a trajectory on each line")
+          .choices(Object.keys(endings))
           .default('jsonl'),
       )
-      .option('--out <file>', 'where to write; RUN.jsonl or RUN.parquet here by default', shellPath),
-    ['export first', 'export first --format parquet --out first.parquet'],
+      .option(
+        '--out <file>',
+        'where to write; by default RUN.jsonl, RUN.parquet or RUN.atif.jsonl here',
+        shellPath,
+      ),
+    ['export first', 'export first --format parquet --out first.parquet', 'export first --format atif'],
   ).action(async (run: string, options: ExportOptions) => {
     const terminal = openTerminal(options)
     await findRun(options.home, run)
-    const file = options.out ?? `${run}.${options.format}`
+    const file = options.out ?? `${run}.${endings[options.format]}`
     const { exportRun } = await import('../../storage/export.ts')
     const { createLearntGroups, lessonFrom } = await import('../../client/learnt-groups.ts')
     const home = homeAt(options.home)
