@@ -15,6 +15,8 @@ import { deepestNesting, isTooDeep } from './request-body.ts'
 export class Conversation {
   readonly #messages: Message[] = []
   readonly #names = new Map<string, string>()
+  /** The message whose calls are being added. */
+  #calling: { readonly message: AssistantMessage; readonly calls: ToolCall[] } | undefined
 
   get messages(): readonly Message[] {
     return this.#messages
@@ -28,9 +30,16 @@ export class Conversation {
   call(id: string, call: ToolCall): void {
     this.#names.set(id, call.name)
     const last = this.#messages.at(-1)
-    const said: AssistantMessage = last?.role === 'assistant' ? last : { role: 'assistant', content: '' }
-    if (said === last) this.#messages.pop()
-    this.#messages.push({ ...said, tool_calls: [...(said.tool_calls ?? []), call] })
+    // A message may have very many calls: they are not copied with each.
+    if (last !== undefined && last === this.#calling?.message) this.#calling.calls.push(call)
+    else {
+      const said: AssistantMessage = last?.role === 'assistant' ? last : { role: 'assistant', content: '' }
+      if (said === last) this.#messages.pop()
+      const calls = [call]
+      const message = { ...said, tool_calls: calls }
+      this.#messages.push(message)
+      this.#calling = { message, calls }
+    }
   }
 
   /** The answer to a call. @param param where the request names the call @throws RequestFault */

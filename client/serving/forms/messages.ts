@@ -27,8 +27,8 @@ import {
   unused,
 } from './request-body.ts'
 
-/** Characters of a body that is read a second time for its numbers; a longer one is beyond any context. */
-const mostExact = 4 * 1024 * 1024
+/** Characters of a body that is read a second time for its numbers: some hundred milliseconds at worst. */
+const mostExact = 1024 * 1024
 
 const text = textOf('text')
 

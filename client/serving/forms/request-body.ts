@@ -4,7 +4,8 @@
  * Invariants
  * - [REQUEST-1] A parameter that would change the answer and is not supported is refused by name, never ignored; so is one that this
  *   server does not know.
- * - [REQUEST-2] A list is counted, and the depth of a body measured, before the elements are read.
+ * - [REQUEST-2] A list is counted, and the depth and the parts of a body measured, before the elements are read: no body is read for
+ *   longer than a moment.
  * - Parameters that say nothing about the answer (`user`, `metadata`, …) are taken and not used.
  * - [NESTING-1] It is measured without recursion, so a value of any depth can be refused before code that recurses reads it.
  */
@@ -85,8 +86,11 @@ export function jsonOf(text: string): unknown {
   } catch (cause) {
     throw new RequestFault('bad_request', 'the body is no JSON', null, { cause })
   }
-  if (!isTooDeep(body)) return body
-  throw new RequestFault('bad_request', `the body is nested deeper than ${deepestNesting} levels`)
+  if (isTooDeep(body))
+    throw new RequestFault('bad_request', `the body is nested deeper than ${deepestNesting} levels`)
+  if (text.length > mostParts && partsOf(body) > mostParts)
+    throw new RequestFault('bad_request', `the body has more than ${mostParts} lists and objects`)
+  return body
 }
 
 /** A request's body. @throws RequestFault naming the parameter */
@@ -100,6 +104,19 @@ export function parseRequest<T>(body: unknown, schema: z.ZodType<T>): T {
     `${param === '' ? 'the body' : `\`${param}\``}: ${issue?.message ?? 'it cannot be used'}`,
     param === '' ? null : param,
   )
+}
+
+/** Lists and objects of a body: more than those of a conversation that fits into a context of a million tokens. */
+const mostParts = 100_000
+
+function partsOf(value: unknown): number {
+  let count = 0
+  let level = [value].filter(isContainer)
+  while (level.length > 0) {
+    count += level.length
+    level = level.flatMap((container) => Object.values(container).filter(isContainer))
+  }
+  return count
 }
 
 /** Deeper than any JSON that people or programs write, and far below the depth at which recursive readers overflow. */
