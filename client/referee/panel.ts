@@ -31,6 +31,11 @@ export const panels = {
     measure: 'success',
     set: { 'evaluation.every': 7 },
   },
+  shop: {
+    base: 'shop.yaml',
+    measure: 'reward',
+    set: { 'evaluation.every': 8 },
+  },
   alfworld: {
     base: 'alfworld.yaml',
     measure: 'success',
