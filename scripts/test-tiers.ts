@@ -22,6 +22,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
     ['policy/dialects/', 'policy/engines/', 'policy/served/'],
     ['test/peers/llama-evaluation.nightly.test.ts', 'test/peers/foreign-run.nightly.test.ts'],
   ],
+  [['bridges/', 'envs/bridges/'], ['envs/bridges/python-libraries.nightly.test.ts']],
   [['client/serving/'], ['client/serving/clients/python-clients.nightly.test.ts']],
   [['learning/', 'examples/'], ['test/runs/learning.nightly.test.ts']],
   [
