@@ -9,6 +9,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { episodeId, evaluationId, groupId, runId } from '../identity/identity.ts'
 import { StorageFault } from './disk/fault.ts'
+import { undoMigrations } from './sqlite/older-store.testing.ts'
 import { kyselyDatabase, openSqlite } from './sqlite/sqlite.ts'
 import { openStore } from './store.ts'
 import type { LearntEpisode } from './trajectories/learnt-episode.ts'
@@ -196,6 +197,28 @@ describe('openStore', () => {
     expect(codes).toEqual([0, 0, 0])
     await using store = await openStore(file)
     expect(await store.runs.list()).toHaveLength(3)
+  })
+
+  // [STORE-4]
+  it('a reader leaves a store of an earlier release to the processes of that release', async () => {
+    const file = join(dir, 'store.db')
+    const first = await openStore(file)
+    await first.runs.insert({ id: run, config: {}, created: 1 })
+    await first.close()
+    undoMigrations(file)
+    const applied = () => {
+      using database = new DatabaseSync(file, { readOnly: true })
+      return database.prepare('select count(*) as n from kysely_migration').get()?.n
+    }
+    const before = applied()
+    {
+      await using store = await openStore(file, { create: false, access: 'read' })
+      expect((await store.runs.get(run))?.id).toBe(run)
+    }
+    expect(applied()).toBe(before)
+    const writing = await openStore(file)
+    await writing.close()
+    expect(applied()).toBeGreaterThan(Number(before))
   })
 
   // [STORE-3]

@@ -86,7 +86,8 @@ export interface StoreOptions {
   /** False refuses a file that does not exist; true by default. */
   readonly create?: boolean
   /**
-   * `read` opens for reading where nothing can be written; `look` always does, over a connection beside the one that
+   * `read` opens for reading where nothing can be written, and where the store is of an earlier release, whose processes may be at
+   * work on it; `look` always does, over a connection beside the one that
    * others of this process may have. `write` by default.
    */
   readonly access?: 'write' | 'read' | 'look'
@@ -105,7 +106,9 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
   if (lost !== undefined) throw lost
   if (options.create === false && !existsSync(path))
     throw new StorageFault('missing', `store ${file} does not exist; check --home, or start a run there`)
-  const isForReading = options.access === 'look' || (options.access === 'read' && !isWritable(path))
+  const isForReading =
+    options.access === 'look' ||
+    (options.access === 'read' && (!isWritable(path) || (!connections.has(path) && isEarlier(path))))
   const key = isForReading ? `${path} (read-only)` : path
   const shared = connections.get(key) ?? {
     opening: isForReading ? connectForReading(path) : connect(path),
@@ -156,6 +159,13 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** True for a store that lacks migrations. */
+function isEarlier(file: string): boolean {
+  if (!existsSync(file)) return false
+  using opened = openForReading(file)
+  return !isCurrent(opened.database, file)
 }
 
 async function connect(file: string): Promise<Connection> {
