@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../messages/message.ts'
 import { difficultySetting, promptSetting, settingsOf, shareSetting } from '../contract/task-settings.ts'
+import type { Search } from './expert.ts'
 
 /** Kinds of errands, as ALFWorld has them. */
 export const errands = ['place', 'light', 'clean', 'heat', 'cool', 'two'] as const
@@ -105,7 +106,7 @@ export interface HouseholdSettings {
   readonly showAdmissible: boolean
   readonly prompt: 'short' | 'full'
   readonly demonstrations: 'expert' | 'walkthrough'
-  readonly search: 'likely' | 'any'
+  readonly search: Search
   readonly demonstrationTurns: number
   readonly slips: number
   readonly strays: number
