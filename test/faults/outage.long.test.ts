@@ -73,13 +73,15 @@ async function untilUpdate(number: number, training: PerdureProcess): Promise<vo
   })
 }
 
-/** An evaluation whose workflow runs. */
+/** An evaluation whose workflow runs. The run has one of the same version, of the suite's own size. */
 async function startEvaluation(): Promise<PerdureProcess> {
   const measured = startPerdure(home, 'eval', `${run}@${version}`, '--episodes', `${episodes}`)
   await using store = await openStore(homeAt(home).storeFile, { create: false })
   await eventually('an evaluation in progress', async () => {
     expect(measured.child.exitCode, measured.output()).toBe(null)
-    return (await store.evaluations.unfinished(run, 0)).includes(version) ? true : undefined
+    return (await store.evaluations.list(run)).some(({ suite }) => suite === `held_out-${episodes}`)
+      ? true
+      : undefined
   })
   return measured
 }
