@@ -23,7 +23,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
     ['test/peers/llama-evaluation.nightly.test.ts', 'test/peers/foreign-run.nightly.test.ts'],
   ],
   [['bridges/', 'envs/bridges/'], ['envs/bridges/python-libraries.nightly.test.ts']],
-  [['client/serving/'], ['client/serving/clients/python-clients.nightly.test.ts']],
+  [['client/serving/', 'policy/endpoint/'], ['client/serving/clients/python-clients.nightly.test.ts']],
   [['learning/', 'examples/'], ['test/runs/learning.nightly.test.ts']],
   [
     ['client/experiment/', 'workflows/experiment', 'learning/'],

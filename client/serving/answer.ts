@@ -9,53 +9,13 @@
  */
 import { seedOf } from '../../identity/identity.ts'
 import { chance } from '../../machine/services/chance.ts'
+import { type Answer, type Answered, type Asked, mostTokens, type Wish } from '../../policy/endpoint/asked.ts'
+import { RequestFault } from '../../policy/endpoint/request-fault.ts'
 import type { SampledTokens } from '../../policy/engines/engine.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { ChatFault } from '../../policy/templates/template.ts'
 import type { Borrowed } from './loaded-versions.ts'
-import type { Words } from './prompt-encoder.ts'
-import { RequestFault } from './request-fault.ts'
 import type { ServedModel, ServedPolicy } from './served-policy.ts'
-
-/** A request of any form, as the policy answers it. */
-export interface Asked {
-  /** `RUN`, or `RUN@7`; undefined means the newest version. */
-  readonly model: string | undefined
-  readonly prompts: readonly (Words | { readonly ids: readonly number[] })[]
-  /** The field of the request that holds the prompts, by which an error names them. */
-  readonly param: string
-  /** Undefined where the prompts are only counted. */
-  readonly wish: Wish | undefined
-}
-
-/** Sampling settings that all answers to a request share. */
-export interface Wish {
-  readonly maxTokens: number | undefined
-  readonly temperature: number
-  readonly seed: number | undefined
-  readonly count: number
-  /** Tokens that end an answer beside those of the policy's chat. */
-  readonly stopTokens?: readonly number[]
-  /** Whether an answer may have fewer tokens than `maxTokens` where the context ends before. */
-  readonly isCut?: boolean
-}
-
-/** A prompt and its samples. */
-export interface Answer {
-  readonly prompt: Int32Array
-  /** [samples]; none where the prompt was only counted. */
-  readonly samples: readonly SampledTokens[]
-}
-
-/** The answers of the policy, before a form writes them. */
-export interface Answered {
-  readonly model: ServedModel
-  /** [prompts] */
-  readonly answers: readonly Answer[]
-}
-
-/** A longer prompt is not even counted; it is the longest context that a policy may be configured with. */
-export const mostTokens = 1_048_576
 
 /** @param size characters of the request @throws RequestFault, EngineFault */
 export async function answerTo(
@@ -178,16 +138,4 @@ async function samplesAfter(
 function answerSeed(seed: number, index: number): number {
   const high = Math.floor(seed / 2 ** 32)
   return high === 0 ? seedOf(seed, index) : seedOf(seed, index, high)
-}
-
-/** Tokens that answers took; a prompt counts once. */
-export function tokensOf(answers: readonly Answer[]): {
-  readonly prompt: number
-  readonly completion: number
-} {
-  const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
-  return {
-    prompt: sum(answers.map(({ prompt }) => prompt.length)),
-    completion: sum(answers.flatMap(({ samples }) => samples.map(({ tokens }) => tokens.length))),
-  }
 }

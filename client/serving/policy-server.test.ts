@@ -204,7 +204,7 @@ test('an answer comes as a stream where it is asked for, with its usage last', a
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: expect.any(Number) } })
 })
 
-// [SERVE-2] [REQUEST-1]
+// [ENDPOINT-1] [REQUEST-1]
 describe('a request that cannot be answered gets an error in the form of the API', () => {
   const chat = { model: 'demo', messages }
   test.each([
@@ -303,7 +303,7 @@ test('a seed of more than 32 bits is another one than its last 32 bits', async (
   expect(negative).not.toEqual(plain)
 })
 
-// [SERVE-4] [PROMPT-THREAD-1]
+// [SERVE-2] [PROMPT-THREAD-1]
 test.each([
   ['many words', 'a '.repeat(4_000_000)],
   ['one word', 'a'.repeat(8_000_000)],
@@ -378,7 +378,7 @@ describe('who may ask', () => {
   })
 })
 
-// [SERVE-3]
+// [ENDPOINT-2]
 test('a client that leaves does not keep the server from answering others', async () => {
   const leaving = new AbortController()
   const left = fetch(`${server.url}/chat/completions`, {

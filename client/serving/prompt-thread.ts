@@ -8,9 +8,9 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { ThreadCalls } from '../../machine/modules/thread-calls.ts'
+import type { Words } from '../../policy/endpoint/prompt-encoder.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { ChatFault } from '../../policy/templates/template.ts'
-import type { Words } from './prompt-encoder.ts'
 
 /** The methods of the thread. */
 export type PromptMethods = {

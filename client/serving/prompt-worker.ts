@@ -5,7 +5,7 @@
  * - One request at a time, in the order in which they came. The encoders of the versions that were asked for last are kept.
  */
 import { serveCalls } from '../../machine/modules/thread-answers.ts'
-import { encodePrompt, openPromptEncoder, type PromptEncoder } from './prompt-encoder.ts'
+import { encodePrompt, openPromptEncoder, type PromptEncoder } from '../../policy/endpoint/prompt-encoder.ts'
 import type { PromptMethods } from './prompt-thread.ts'
 
 const encodersKept = 4

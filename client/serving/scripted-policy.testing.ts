@@ -1,9 +1,9 @@
 /** A policy that says what a test lets it say, in the place of one that samples. */
 import { Chat } from '../../policy/chat/chat.ts'
+import { encodePrompt } from '../../policy/endpoint/prompt-encoder.ts'
 import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
-import { encodePrompt } from './prompt-encoder.ts'
 import type { ServedModel, ServedPolicy } from './served-policy.ts'
 
 const tokenizer = Tokenizer.parse(

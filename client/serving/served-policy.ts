@@ -10,12 +10,17 @@ import { storedConfig } from '../../config/files/stored-config.ts'
 import { runId } from '../../identity/identity.ts'
 import { checkpointDir, latestGoodCheckpoint, publishedVersions } from '../../policy/checkpoints/versions.ts'
 import { createEmbeddedEngine } from '../../policy/embedded-engine/embedded.ts'
+import {
+  encodePrompt,
+  openPromptEncoder,
+  type PromptEncoder,
+  type Words,
+} from '../../policy/endpoint/prompt-encoder.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../../policy/engines/engine.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../run/session-fault.ts'
 import { type Borrowed, LoadedVersions } from './loaded-versions.ts'
-import { encodePrompt, openPromptEncoder, type PromptEncoder, type Words } from './prompt-encoder.ts'
 import { PromptThread } from './prompt-thread.ts'
 
 /** A version, ready to be sampled from. */

@@ -53,7 +53,7 @@ const forms = [
   ],
 ] as const
 
-// [SERVE-3] [ANSWER-STREAM-1]
+// [ENDPOINT-2] [ANSWER-STREAM-1]
 test.each(forms)(
   '%s speaks while its turn is sampled, and frees it when the client leaves',
   async (path, wish) => {

@@ -1,9 +1,9 @@
 /** OpenAI's chat completions. */
 import { z } from 'zod'
 import type { Message } from '../../../messages/message.ts'
-import type { SampledTokens } from '../../../policy/engines/engine.ts'
-import type { Answered } from '../answer.ts'
+import type { SampledTokens } from '../../engines/engine.ts'
 import { type AnswerWords, wordsOf } from '../answer-words.ts'
+import type { Answered } from '../asked.ts'
 import { Conversation, callOf, toolOf } from './conversation.ts'
 import type { Form } from './form.ts'
 import {

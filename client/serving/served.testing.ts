@@ -1,7 +1,7 @@
 /** A server of a small run for the tests of a form. */
 import { rm } from 'node:fs/promises'
-import { type PolicyServer, servePolicy } from '../policy-server.ts'
-import { homeWithRun } from '../small-run.testing.ts'
+import { type PolicyServer, servePolicy } from './policy-server.ts'
+import { homeWithRun } from './small-run.testing.ts'
 
 export interface ServedForm extends AsyncDisposable {
   readonly home: string

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Chat } from '../../../policy/chat/chat.ts'
-import { compactAddedTokens } from '../../../policy/templates/compact-template.ts'
-import { trainTokenizer } from '../../../policy/tokenizer/byte-pair-training.ts'
-import { Tokenizer } from '../../../policy/tokenizer/tokenizer.ts'
+import { eventsOf, type ServedForm, serveForm } from '../../../client/serving/served.testing.ts'
+import { Chat } from '../../chat/chat.ts'
+import { compactAddedTokens } from '../../templates/compact-template.ts'
+import { trainTokenizer } from '../../tokenizer/byte-pair-training.ts'
+import { Tokenizer } from '../../tokenizer/tokenizer.ts'
 import { countForm, messagesForm } from './messages.ts'
-import { eventsOf, type ServedForm, serveForm } from './served.testing.ts'
 
 const path = '/v1/messages'
 const tools = [
@@ -171,7 +171,7 @@ test('the tokens of a prompt are counted, also beyond the context', async () => 
   expect(count.parse((await served.ask(countForm.path, long)).body).input_tokens).toBeGreaterThan(2000)
 })
 
-// [SERVE-2]
+// [ENDPOINT-1]
 test.each([
   ['no limit of its tokens', { max_tokens: undefined }, 400, 'invalid_request_error', '`max_tokens`'],
   ['a parameter that would be ignored', { top_k: 5 }, 400, 'invalid_request_error', '`top_k`'],

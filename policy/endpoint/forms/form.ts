@@ -4,7 +4,7 @@
  * Invariants
  * - Every form converts its requests to one type (`Asked`) and its answers from one type (`Answered`), so the policy knows none of them.
  */
-import type { Answered, Asked } from '../answer.ts'
+import type { Answered, Asked } from '../asked.ts'
 import type { Failure } from '../request-fault.ts'
 
 export interface Form {

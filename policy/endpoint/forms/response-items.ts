@@ -1,6 +1,7 @@
 /** The answer to a request for a response: its object, and the events of its stream. */
-import { type Answered, tokensOf } from '../answer.ts'
+
 import { wordsOf } from '../answer-words.ts'
+import { type Answered, tokensOf } from '../asked.ts'
 import { eventText } from './form.ts'
 import { newId, now } from './openai.ts'
 import type { ResponseRequest } from './response-request.ts'

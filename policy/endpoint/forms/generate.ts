@@ -6,8 +6,8 @@
  */
 import { z } from 'zod'
 import { chance } from '../../../machine/services/chance.ts'
-import type { SampledTokens } from '../../../policy/engines/engine.ts'
-import type { Answered } from '../answer.ts'
+import type { SampledTokens } from '../../engines/engine.ts'
+import type { Answered } from '../asked.ts'
 import type { Failure } from '../request-fault.ts'
 import { commentEvent, eventText, type Form } from './form.ts'
 import { chunkEvents, usageOf } from './openai.ts'

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { Chat } from '../../../policy/chat/chat.ts'
-import { compactAddedTokens } from '../../../policy/templates/compact-template.ts'
-import { trainTokenizer } from '../../../policy/tokenizer/byte-pair-training.ts'
-import { Tokenizer } from '../../../policy/tokenizer/tokenizer.ts'
+import { eventsOf, type ServedForm, serveForm } from '../../../client/serving/served.testing.ts'
+import { Chat } from '../../chat/chat.ts'
+import { compactAddedTokens } from '../../templates/compact-template.ts'
+import { trainTokenizer } from '../../tokenizer/byte-pair-training.ts'
+import { Tokenizer } from '../../tokenizer/tokenizer.ts'
 import { responsesForm } from './responses.ts'
-import { eventsOf, type ServedForm, serveForm } from './served.testing.ts'
 
 const path = '/v1/responses'
 const tools = [
@@ -162,7 +162,7 @@ test('a policy answers, and continues its answer', async () => {
   expect(next.body).toMatchObject({ previous_response_id: id, model: 'demo' })
 })
 
-// [SERVE-2]
+// [ENDPOINT-1]
 test.each([
   ['nothing to answer', { input: undefined }, null, 'input'],
   ['a parameter that would be ignored', { truncation: 'auto' }, null, 'truncation'],

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Chat } from '../../policy/chat/chat.ts'
-import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
-import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
-import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
+import { Chat } from '../chat/chat.ts'
+import { compactAddedTokens } from '../templates/compact-template.ts'
+import { trainTokenizer } from '../tokenizer/byte-pair-training.ts'
+import { Tokenizer } from '../tokenizer/tokenizer.ts'
 import { wordsOf } from './answer-words.ts'
 
 const tokenizer = Tokenizer.parse(

@@ -7,9 +7,9 @@
  */
 import { join } from 'node:path'
 import type { Message, ToolSpec } from '../../messages/message.ts'
-import { type Chat, createChat } from '../../policy/chat/chat.ts'
-import { readCheckpointText } from '../../policy/checkpoints/checkpoint.ts'
-import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
+import { type Chat, createChat } from '../chat/chat.ts'
+import { readCheckpointText } from '../checkpoints/checkpoint.ts'
+import { Tokenizer } from '../tokenizer/tokenizer.ts'
 
 /** Source of a prompt: a conversation, or a text that is used unchanged. */
 export type Words =

@@ -1,7 +1,7 @@
 /** Requests that are answered by an error, and failures as every form tells them in its own shape. */
 import { Fault, type FaultOptions } from '../../faults/fault.ts'
 import { reasonOf } from '../../faults/reason.ts'
-import { EngineFault } from '../../policy/engines/engine.ts'
+import { EngineFault } from '../engines/engine.ts'
 
 /** A request that is answered by an error; `param` names what is wrong with it. */
 export class RequestFault extends Fault<

@@ -6,8 +6,8 @@
  * - [ANSWER-WORDS-2] Only a client that wants one call at a time gets the first of several alone.
  */
 import { argumentsText } from '../../messages/exact-arguments.ts'
-import type { SampledTokens } from '../../policy/engines/engine.ts'
-import type { ServedModel } from './served-policy.ts'
+import type { SampledTokens } from '../engines/engine.ts'
+import type { AnsweringModel } from './asked.ts'
 
 export interface AnswerWords {
   readonly content: string
@@ -19,7 +19,7 @@ export interface AnswerWords {
 
 /** An answer that cannot be read as a whole is text. */
 export function wordsOf(
-  model: ServedModel,
+  model: AnsweringModel,
   sampled: SampledTokens,
   { oneCall = false }: { readonly oneCall?: boolean } = {},
 ): AnswerWords {
@@ -38,7 +38,7 @@ export function wordsOf(
 }
 
 /** The text of an answer, without the token that ended it. */
-export function textOf({ chat, tokenizer }: ServedModel, { tokens }: SampledTokens): string {
+export function textOf({ chat, tokenizer }: AnsweringModel, { tokens }: SampledTokens): string {
   const last = tokens.at(-1)
   const isEnded = last !== undefined && chat.stopTokens.includes(last)
   return tokenizer.decode(isEnded ? tokens.subarray(0, -1) : tokens)

@@ -1,9 +1,8 @@
 /** OpenAI's text completions. */
 import { z } from 'zod'
-import type { SampledTokens } from '../../../policy/engines/engine.ts'
-import type { Answered } from '../answer.ts'
+import type { SampledTokens } from '../../engines/engine.ts'
 import { textOf } from '../answer-words.ts'
-import type { ServedModel } from '../served-policy.ts'
+import type { Answered, AnsweringModel } from '../asked.ts'
 import type { Form } from './form.ts'
 import {
   chunkEvents,
@@ -92,7 +91,11 @@ function written(request: CompletionRequest, { model, answers }: Answered): stri
   return chunkEvents(chunks, request, { ...head, choices: [], usage })
 }
 
-function completionLogprobs({ tokenizer }: ServedModel, { tokens, logprobs }: SampledTokens, asIds: boolean) {
+function completionLogprobs(
+  { tokenizer }: AnsweringModel,
+  { tokens, logprobs }: SampledTokens,
+  asIds: boolean,
+) {
   let at = 0
   return {
     tokens: [...tokens].map((token) => tokenName(tokenizer, token, asIds)),

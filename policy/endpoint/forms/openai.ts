@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { chance } from '../../../machine/services/chance.ts'
 import { clock } from '../../../machine/services/clock.ts'
-import type { SampledTokens } from '../../../policy/engines/engine.ts'
-import { type Answer, tokensOf, type Wish } from '../answer.ts'
+import type { SampledTokens } from '../../engines/engine.ts'
+import type { AnsweringModel } from '../asked.ts'
+import { type Answer, tokensOf, type Wish } from '../asked.ts'
 import type { Failure } from '../request-fault.ts'
-import type { ServedModel } from '../served-policy.ts'
 import { commentEvent, eventText, type Form } from './form.ts'
 import { requestOf, sampling, unused } from './request-body.ts'
 
@@ -72,7 +72,7 @@ export function usageOf(answers: readonly Answer[]) {
 
 /** Log-probabilities in the form of chat completions. */
 export function chatLogprobs(
-  { tokenizer }: ServedModel,
+  { tokenizer }: AnsweringModel,
   { tokens, logprobs }: SampledTokens,
   asIds: boolean,
 ) {
@@ -87,7 +87,7 @@ export function chatLogprobs(
   }
 }
 
-export function tokenName(tokenizer: ServedModel['tokenizer'], token: number, asIds: boolean): string {
+export function tokenName(tokenizer: AnsweringModel['tokenizer'], token: number, asIds: boolean): string {
   return asIds ? `token_id:${token}` : tokenizer.decode([token])
 }
 

@@ -6,7 +6,7 @@
  *   its own, and none of its instructions.
  * - [RESPONSES-2] An earlier response that is no longer kept is refused by its id; a request with `store: false` keeps none.
  */
-import type { Asked } from '../answer.ts'
+import type { Asked } from '../asked.ts'
 import { Recent } from '../recent.ts'
 import { type Failure, RequestFault } from '../request-fault.ts'
 import { toolOf } from './conversation.ts'

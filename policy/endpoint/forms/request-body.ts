@@ -10,7 +10,7 @@
  * - [NESTING-1] It is measured without recursion, so a value of any depth can be refused before code that recurses reads it.
  */
 import { z } from 'zod'
-import { mostTokens } from '../answer.ts'
+import { mostTokens } from '../asked.ts'
 import { RequestFault } from '../request-fault.ts'
 
 /** More messages, items or blocks than fit into any context. */

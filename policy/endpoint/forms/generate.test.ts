@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { eventsOf, type ServedForm, serveForm } from './served.testing.ts'
+import { eventsOf, type ServedForm, serveForm } from '../../../client/serving/served.testing.ts'
 
 const path = '/inference/v1/generate'
 const request = {
@@ -75,7 +75,7 @@ test('without a model the newest version answers, and the models have the length
   })
 })
 
-// [SERVE-2]
+// [ENDPOINT-1]
 test.each([
   ['no tokens', { ...request, token_ids: [] }, 'BadRequestError', 'token_ids'],
   ['a text in their place', { ...request, token_ids: 'look' }, 'BadRequestError', 'token_ids'],
