@@ -105,10 +105,14 @@ export function createOpenRuns(dependencies: Dependencies): OpenRuns {
 
 /** The environment of an entry of the task mix: from a file, or of the registry. */
 export async function definitionOf(
-  { from, task }: RunConfig['tasks'][number],
+  { from, task, settings }: RunConfig['tasks'][number],
   findEnvironment: (name: string) => EnvironmentDefinition = registered,
 ): Promise<EnvironmentDefinition> {
-  return from === undefined ? findEnvironment(task) : await loadEnvironment(from, task)
+  if (from === undefined) return findEnvironment(task)
+  return await loadEnvironment(from, task, {
+    settings,
+    fill: (part) => withSecrets(part, `from of ${task}`),
+  })
 }
 
 async function openTask(

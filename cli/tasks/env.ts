@@ -59,7 +59,10 @@ export function envCommand(): Command {
   env
     .command('list')
     .description('tasks with their splits')
-    .argument('[from]', 'path or package with tasks of your own; the registered tasks without it')
+    .argument(
+      '[from]',
+      'path or package with tasks of your own, or the address of a server; the registered tasks without it',
+    )
     .option('--json', 'print JSON, and nothing else, on standard output', false)
     .addHelpText('after', '\nExamples:\n  $ perdure env list\n  $ perdure env list ./guess-number')
     .action(async (from: string | undefined, { json }: { json: boolean }) => {
@@ -140,7 +143,7 @@ function withTaskFlags(command: Command): Command {
   return command
     .argument(
       '<task>',
-      'name of a task; `perdure env list` shows them; or the path or package of one of your own',
+      'name of a task; `perdure env list` shows them; the path or package of one of your own; or the address of a server, e.g. openenv+http://HOST:PORT',
     )
     .option('--data <dir>', 'folder with official data; without it the built-in generator is used', shellPath)
     .option('--split <name>', 'split that instances are looked up in')
@@ -167,7 +170,7 @@ async function openTask(
   { data, settings, home }: TaskFlags,
   unlimited = false,
 ): Promise<Task> {
-  const definition = await taskAt(address)
+  const definition = await taskAt(address, settings)
   try {
     const folder = homeAt(home).environmentsDir
     const filled = settings === undefined ? undefined : withSecrets(settings, '--settings')
@@ -179,7 +182,9 @@ async function openTask(
     for (const warning of task.warnings ?? []) warn(warning)
     return task
   } catch (cause) {
-    throw callFault(cause)
+    throw cause instanceof EnvironmentFault && cause.kind === 'bad_data' && data === undefined
+      ? cause
+      : callFault(cause)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The task argument of a command: a registered name, or the path of your own task.
+ * The task argument of a command: a registered name, the path of your own task, or the address of a server.
  *
  * Invariants
  * - A registered name is never looked for anywhere else.
@@ -8,10 +8,13 @@
 import { existsSync } from 'node:fs'
 import { meantInstead } from '../../config/files/fault.ts'
 import { isPath, moduleAt } from '../../config/files/paths.ts'
+import { withSecrets } from '../../config/files/secrets.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { loadEnvironment, loadEnvironments } from '../../envs/external/loading.ts'
 import { environments, UnknownTask } from '../../envs/registry.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
+import { AddressFault, isRemoteAddress } from '../../machine/network/remote-address.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { CallFault } from '../terminal/failure.ts'
 
 /**
@@ -19,18 +22,24 @@ import { CallFault } from '../terminal/failure.ts'
  * @throws CallFault
  * @example await taskAt('./guess-number')
  */
-export async function taskAt(address: string): Promise<EnvironmentDefinition> {
+export async function taskAt(address: string, settings?: JsonObject): Promise<EnvironmentDefinition> {
   const registered = environments.find(({ name }) => name === address)
   if (registered !== undefined) return registered
-  const found = await tasksAt(address)
+  const found = await tasksAt(address, settings)
   const [only, ...others] = found
   if (only !== undefined && others.length === 0) return only
-  const choices = found.map((each) => `${address}#${each.name}`).join(', ')
+  const choices = isRemoteAddress(address)
+    ? found.map(({ source }) => source).join(', ')
+    : found.map((each) => `${address}#${each.name}`).join(', ')
   throw new CallFault('bad_argument', `${address} has several tasks: use ${choices}`)
 }
 
-/** All tasks of a module, or the one that `#NAME` chooses. @throws CallFault */
-export async function tasksAt(address: string): Promise<readonly EnvironmentDefinition[]> {
+/** All tasks of a module or a server, or the one that `#NAME` chooses. @throws CallFault, EnvironmentFault */
+export async function tasksAt(
+  address: string,
+  settings?: JsonObject,
+): Promise<readonly EnvironmentDefinition[]> {
+  if (isRemoteAddress(address)) return await remoteTasks(address, settings)
   const { where, name } = partsOf(address)
   try {
     const module = moduleOf(where)
@@ -39,6 +48,17 @@ export async function tasksAt(address: string): Promise<readonly EnvironmentDefi
     if (!(cause instanceof ExternalFault)) throw cause
     const hint = name === undefined ? '' : ` ("#${name}" chooses a task of the module)`
     throw new CallFault('bad_argument', `${cause.message}${hint}`, { cause })
+  }
+}
+
+async function remoteTasks(address: string, settings: unknown): Promise<readonly EnvironmentDefinition[]> {
+  const { remoteEnvironments } = await import('../../envs/remote/remote-environment.ts')
+  const fill = (part: string) => withSecrets(part, address)
+  try {
+    return await remoteEnvironments(address, { settings, fill })
+  } catch (cause) {
+    if (!(cause instanceof AddressFault)) throw cause
+    throw new CallFault('bad_argument', cause.message, { cause })
   }
 }
 

@@ -22,6 +22,7 @@ import { distillation } from '../../learning/algorithms/losses/distillation.ts'
 import { type DeclaredMetrics, measureNames, measureOf } from '../../learning/evaluation/measure.ts'
 import { instanceOrder } from '../../learning/rollout/instance-order.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
+import { AddressFault, isRemoteAddress } from '../../machine/network/remote-address.ts'
 import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { outlinePretrained } from '../../policy/checkpoints/pretrained.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
@@ -217,7 +218,7 @@ async function withOfficialData(
 
 async function definitionOf(
   index: number,
-  { task, from }: TaskConfig,
+  { task, from, settings }: TaskConfig,
   known: readonly EnvironmentDefinition[],
 ): Promise<EnvironmentDefinition> {
   if (from === undefined) {
@@ -227,10 +228,13 @@ async function definitionOf(
     throw badValue(`tasks.${index}.task`, task, taskWords(index, task, names))
   }
   try {
-    return await loadEnvironment(from, task)
+    const fill = (part: string) => withSecrets(part, `tasks.${index}.from`)
+    return await loadEnvironment(from, task, { settings, fill })
   } catch (cause) {
+    if (cause instanceof AddressFault)
+      throw badValue(`tasks.${index}.from`, from, `the address of a server: ${cause.message}`, cause)
     if (!(cause instanceof ExternalFault)) throw cause
-    if (cause.kind === 'unknown_environment')
+    if (cause.kind === 'unknown_environment' || cause.kind === 'name_taken')
       throw badValue(`tasks.${index}.task`, task, `the name of an environment: ${cause.message}`, cause)
     throw badValue(`tasks.${index}.from`, from, `a module with an environment: ${cause.message}`, cause)
   }
@@ -358,7 +362,9 @@ async function openTask(
     if (!(cause instanceof EnvironmentFault)) throw cause
     if (cause.kind === 'not_installed')
       throw badValue(`tasks.${index}.task`, task.task, `a task that is installed: ${cause.message}`, cause)
-    if (cause.kind === 'failed' || cause.kind === 'no_answer')
+    const { from } = task
+    const isOfServer = from !== undefined && isRemoteAddress(from) && cause.kind !== 'bad_settings'
+    if (isOfServer || cause.kind === 'failed' || cause.kind === 'no_answer')
       throw badValue(
         `tasks.${index}.${task.from === undefined ? 'task' : 'from'}`,
         task.from ?? task.task,

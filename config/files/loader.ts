@@ -122,7 +122,8 @@ export function taskWords(index: number, task: string, known: readonly string[])
 // A run's configuration is kept and shown. A configuration that was stored before is taken as it is.
 function refuseSecrets(config: RunConfig, whereIs: (path: readonly PropertyKey[]) => string): void {
   const { engineUrl, engineApiKey } = config.policy
-  const ofTasks = config.tasks.flatMap(({ settings, demonstrationSettings, judge, user }, index) => [
+  const ofTasks = config.tasks.flatMap(({ from, settings, demonstrationSettings, judge, user }, index) => [
+    ...plainSecrets(from ?? '', ['tasks', index, 'from']),
     ...plainSecrets(settings, ['tasks', index, 'settings']),
     ...plainSecrets(demonstrationSettings, ['tasks', index, 'demonstrationSettings']),
     ...plainSecrets(judge ?? {}, ['tasks', index, 'judge']),

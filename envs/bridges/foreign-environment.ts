@@ -25,14 +25,14 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { packageRoot } from '../../machine/files/folder.ts'
-import {
-  type Demonstration,
-  type EnvironmentDefinition,
-  EnvironmentFault,
-  type InstanceId,
-  type Task,
-  type TaskOptions,
+import type {
+  Demonstration,
+  EnvironmentDefinition,
+  InstanceId,
+  Task,
+  TaskOptions,
 } from '../contract/environment.ts'
+import { instanceIn } from '../contract/indexed-splits.ts'
 import { createForeignSession, type Deadlines, defaultDeadlines } from './foreign-session.ts'
 import { startLineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'
@@ -105,15 +105,7 @@ async function openForeign(foreign: ForeignEnvironment, options: TaskOptions): P
 
   return {
     splits,
-    instanceAt(split, index) {
-      const known = splits.find((candidate) => candidate.name === split)
-      if (known === undefined)
-        throw new EnvironmentFault(
-          'unknown_split',
-          `${name} has no split "${split}": use ${splits.map((each) => each.name).join(', ')}`,
-        )
-      return `${split}/${Number.isFinite(known.size) ? index % known.size : index}`
-    },
+    instanceAt: (split, index) => instanceIn(name, splits, split, index),
     create: async () => createForeignSession(pool, deadlines),
     ...(first.opened.demonstrates ? { demonstrate } : {}),
     close: () => pool.close(),

@@ -93,6 +93,18 @@ describe('a module that cannot be used is named with what to do', () => {
     })
   })
 
+  test('a server by its address, under a name that no other task has', async () => {
+    const address = 'openenv+http://127.0.0.1:8000'
+    expect(await loadEnvironment(address, 'maze')).toMatchObject({ name: 'maze', source: address })
+    await expect(loadEnvironment(address, 'alfworld')).rejects.toThrow(
+      /Perdure has a task "alfworld" of its own: .*`openenv\+http:\/\/127\.0\.0\.1:8000#alfworld`/,
+    )
+    await expect(loadEnvironment(address, 'OS')).rejects.toThrow(/"OS" cannot name a task/)
+    await expect(loadEnvironment('foo+http://x', 'maze')).rejects.toThrow(
+      /"foo\+http:\/\/x": expected openenv/,
+    )
+  })
+
   test('one that is not there, a folder without an entry, and a name that it does not have', async () => {
     await expect(loadEnvironments(join(folder, 'nowhere.ts'))).rejects.toThrow(/nowhere\.ts does not exist/)
     written(['empty/notes.txt', ''])

@@ -8,16 +8,19 @@
 import { z } from 'zod'
 import { type DeclaredMetric, metricsProblem } from '../../learning/evaluation/measure.ts'
 import { ExternalFault, importModule } from '../../machine/modules/external-module.ts'
+import { isRemoteAddress } from '../../machine/network/remote-address.ts'
 import type { EnvironmentDefinition } from '../contract/environment.ts'
 import { askedRoles } from '../contract/question.ts'
 import { environments as builtIn } from '../registry.ts'
+import type { RemoteReading } from '../remote/remote-environment.ts'
 import { contained } from './contained.ts'
 
 const text = z.string().min(1)
+const namePattern = /^[a-z][a-z0-9_-]{0,39}$/
 
 // Looser than the contract in what is called, exact in what is read before anything is called.
 const definitionSchema = z.looseObject({
-  name: z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/),
+  name: z.string().regex(namePattern),
   summary: text,
   source: text,
   licence: text,
@@ -81,8 +84,17 @@ export async function loadEnvironments(path: string): Promise<readonly Environme
   return [...found].map(contained)
 }
 
-/** The environment of that name. @throws ExternalFault */
-export async function loadEnvironment(path: string, name: string): Promise<EnvironmentDefinition> {
+/**
+ * The environment of that name, of a module or of a server.
+ * @param path of a module, or the address of a server
+ * @throws ExternalFault, AddressFault
+ */
+export async function loadEnvironment(
+  path: string,
+  name: string,
+  reading: RemoteReading = {},
+): Promise<EnvironmentDefinition> {
+  if (isRemoteAddress(path)) return await loadRemote(path, name, reading)
   const environments = await loadEnvironments(path)
   const found = environments.find((each) => each.name === name)
   if (found !== undefined) return found
@@ -90,6 +102,24 @@ export async function loadEnvironment(path: string, name: string): Promise<Envir
     'unknown_environment',
     `${path} exports no environment "${name}": use ${environments.map((each) => each.name).join(', ')}`,
   )
+}
+
+/** @throws ExternalFault a name that another task has, or none can have */
+async function loadRemote(
+  address: string,
+  name: string,
+  reading: RemoteReading,
+): Promise<EnvironmentDefinition> {
+  const rename = `call it otherwise, and give the server's name after "#" (\`${address.split('#')[0]}#${name}\`)`
+  if (builtIn.some((known) => known.name === name))
+    throw new ExternalFault('name_taken', `Perdure has a task "${name}" of its own: ${rename}`)
+  if (!namePattern.test(name))
+    throw new ExternalFault(
+      'unknown_environment',
+      `"${name}" cannot name a task, which has up to 40 small letters, digits, "-" and "_", a letter first: ${rename}`,
+    )
+  const { remoteEnvironment } = await import('../remote/remote-environment.ts')
+  return remoteEnvironment(address, name, reading)
 }
 
 function looksLikeOne(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -16,6 +16,7 @@ import {
   type Task,
   type TaskOptions,
 } from '../contract/environment.ts'
+import { instanceIn, placeOf } from '../contract/indexed-splits.ts'
 import { settingsOf } from '../contract/task-settings.ts'
 import { ToolSession } from '../contract/tool-session.ts'
 import { type RuleParts, rulesOf } from './defined-rules.ts'
@@ -62,7 +63,7 @@ export async function openDefinedTask<
     name,
     tools,
     start: async (instance, ask) => {
-      const { split, index } = locate(splits, instance)
+      const { split, index } = placeOf(splits, instance)
       const entries = listed[split]
       const item = (typeof entries === 'object' ? entries[index] : undefined) as Item
       return definition.start({
@@ -81,10 +82,7 @@ export async function openDefinedTask<
   })
   return {
     splits,
-    instanceAt(split, index) {
-      const { size } = known(splits, split)
-      return `${split}/${size === Number.POSITIVE_INFINITY ? index : index % size}`
-    },
+    instanceAt: (split, index) => instanceIn(name, splits, split, index),
     create: async (ask) => new ToolSession(rules, ask),
     ...(definition.expert === undefined
       ? {}
@@ -123,29 +121,6 @@ function sized(name: string, split: string, entries: number | readonly unknown[]
       `the split ${split} of ${name} has ${size} instances, expected a whole number from 1 on`,
     )
   return { name: split, size }
-}
-
-function known(splits: readonly Split[], name: string): Split {
-  const split = splits.find((each) => each.name === name)
-  if (split === undefined)
-    throw new EnvironmentFault(
-      'unknown_split',
-      `there is no split "${name}": use ${splits.map((each) => each.name).join(', ')}`,
-    )
-  return split
-}
-
-function locate(splits: readonly Split[], instance: InstanceId): { split: string; index: number } {
-  const slash = instance.lastIndexOf('/')
-  const split = splits.find(({ name }) => name === instance.slice(0, slash))
-  const digits = instance.slice(slash + 1)
-  const index = /^(0|[1-9]\d{0,14})$/.test(digits) ? Number(digits) : Number.NaN
-  if (slash >= 1 && split !== undefined && index < split.size) return { split: split.name, index }
-  const shown = instance.length > 80 ? `${instance.slice(0, 80)}…` : instance
-  const ranges = splits.map(({ name, size }) =>
-    size === Number.POSITIVE_INFINITY ? `${name}/0, ${name}/1, …` : `${name}/0 to ${name}/${size - 1}`,
-  )
-  throw new EnvironmentFault('unknown_instance', `there is no instance "${shown}": use ${ranges.join('; ')}`)
 }
 
 async function demonstrate<State extends FirstWords, Item, Settings extends z.ZodObject>(

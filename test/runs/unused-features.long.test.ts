@@ -8,7 +8,8 @@ import { removeHome, startPerdureIn, temporaryHome } from '../support/perdure-pr
 const home = temporaryHome()
 afterAll(() => removeHome(home))
 
-it('a default run loads no chat templates of models and no engine over servers', async () => {
+// [REMOTE-TASK-1]
+it('a default run loads no chat templates of models, no engine over servers and no environment behind one', async () => {
   const [hook, loaded] = [join(home, 'hook.mjs'), join(home, 'loaded')]
   writeFileSync(
     hook,
@@ -39,6 +40,6 @@ registerHooks({
   expect(existsSync(loaded)).toBe(true)
   const urls = readFileSync(loaded, 'utf8').split('\n')
   expect(urls.some((url) => url.endsWith('/policy/embedded-engine/embedded.ts'))).toBe(true)
-  const unused = /@huggingface\/jinja|\/policy\/(served|dialects)\//
+  const unused = /@huggingface\/jinja|\/policy\/(served|dialects)\/|\/envs\/remote\//
   expect(urls.filter((url) => unused.test(url))).toEqual([])
 }, 120_000)

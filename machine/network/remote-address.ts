@@ -1,0 +1,95 @@
+/**
+ * Addresses of environments behind servers: `PROTOCOL+URL`, with `#NAME` where a server has several.
+ *
+ * Invariants
+ * - [ADDRESS-1] Whatever begins like an address is one, or is refused with its value and what is allowed; it is never looked for as a
+ *   path or a package.
+ * - [ADDRESS-2] References to secrets, `${NAME}`, stay as they are in every text that is stored or shown.
+ */
+import { Fault } from '../../faults/fault.ts'
+
+/** The protocols of servers of environments. */
+export const remoteProtocols = ['openenv'] as const
+export type RemoteProtocol = (typeof remoteProtocols)[number]
+
+/** A server's address. */
+export interface RemoteAddress {
+  readonly protocol: RemoteProtocol
+  /** With secrets filled in; without a password and without `#NAME`. */
+  readonly url: URL
+  /** The header that logs in, where the address has a user or a password. */
+  readonly authorization?: string
+  /** The task that is meant, where the address names it. */
+  readonly name?: string
+  /** As it was written. */
+  readonly shown: string
+}
+
+/** An address that cannot be one. */
+export class AddressFault extends Fault<'bad_address'> {
+  override readonly name = 'AddressFault'
+  protected static override readonly permanentKinds = 'all'
+  /** The values that are allowed in its place. */
+  readonly allowed: string
+
+  constructor(text: string, allowed: string) {
+    super('bad_address', `"${text.slice(0, 200)}": expected ${allowed}`)
+    this.allowed = allowed
+  }
+}
+
+const beginning = /^(?:([A-Za-z][\w-]*)\+|(?!file:)[A-Za-z][\w.-]*:\/\/)/
+const allowed = remoteProtocols.map((protocol) => `${protocol}+http(s)://HOST:PORT[#NAME]`).join(' or ')
+
+/** @example isRemoteAddress('openenv+http://127.0.0.1:8000') // true, and of './guess-number' false */
+export function isRemoteAddress(text: string): boolean {
+  return beginning.test(text)
+}
+
+/**
+ * Reads an address.
+ * @param fill puts secrets in the place of their references; without it they stay
+ * @throws AddressFault
+ * @example readRemoteAddress('openenv+http://127.0.0.1:8000#maze').name // 'maze'
+ */
+export function readRemoteAddress(text: string, fill = (part: string) => part): RemoteAddress {
+  const [, scheme = ''] = beginning.exec(text) ?? []
+  const protocol = remoteProtocols.find((known) => known === scheme.toLowerCase())
+  if (protocol === undefined) throw new AddressFault(text, allowed)
+  const [written = '', ...names] = text.slice(scheme.length + 1).split('#')
+  // A secret is one part of the address, whatever letters it has.
+  const filled = written.replaceAll(/\$\{[^}]*\}/g, (reference) => {
+    const value = fill(reference)
+    return value === reference ? reference : encodeURIComponent(value)
+  })
+  const url = URL.parse(filled)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '')
+    throw new AddressFault(text, allowed)
+  const name = names.join('#')
+  const { username, password } = url
+  url.username = ''
+  url.password = ''
+  return {
+    protocol,
+    url,
+    shown: text,
+    ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
+    ...(name === '' ? {} : { name }),
+  }
+}
+
+/** The allowed values where an address cannot be used, worded to follow "expected"; undefined where it can. References stay unfilled. */
+export function addressProblem(text: string): string | undefined {
+  try {
+    readRemoteAddress(text)
+    return undefined
+  } catch (fault) {
+    if (fault instanceof AddressFault) return fault.allowed
+    throw fault
+  }
+}
+
+function basic(username: string, password: string): string {
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return `Basic ${Buffer.from(pair).toString('base64')}`
+}
