@@ -82,16 +82,19 @@ def serve(reset, step, splits=None, tools=(), setup=None, close=None, demonstrat
     """Answers Perdure until it ends standard input."""
     answers = _claimed_output()
     offered = list(tools)
+    known = {}
 
     def opened(params):
         found = setup(params.get("settings") or {}, params.get("dataDir")) if setup else None
         sizes = found if found is not None else splits
         if not sizes:
             raise Fault("bad_settings", "the environment names no splits: give `splits` to serve()")
+        known.update(sizes)
         named = [{"name": name, "size": size} for name, size in sizes.items()]
         return {"splits": named, "demonstrates": demonstrate is not None}
 
     def begun(params):
+        _check(params["instance"], known)
         given = reset(params["instance"])
         first = given if isinstance(given, dict) else {"messages": [{"role": "user", "content": str(given)}]}
         return {"tools": offered, **first}
@@ -127,6 +130,14 @@ def serve(reset, step, splits=None, tools=(), setup=None, close=None, demonstrat
             written = json.dumps({"id": request["id"], "error": {"kind": kind, "message": message}})
         answers.write(written.encode() + b"\n")
         answers.flush()
+
+
+def _check(instance, known):
+    split, _, index = instance.rpartition("/")
+    size = known.get(split, 0)
+    if not known or index.isascii() and index.isdigit() and (size is None or int(index) < size):
+        return
+    raise Fault("unknown_instance", f"there is no instance {instance[:80]!r}: use SPLIT/INDEX of {', '.join(known)}")
 
 
 def _claimed_output():

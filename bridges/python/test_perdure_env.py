@@ -88,6 +88,12 @@ class Serving(unittest.TestCase):
         said = {"role": "tool", "name": "say", "content": "A"}
         self.assertEqual(answer, {"result": {"messages": [said, said], "reward": 2.0, "done": False}})
 
+    def test_an_instance_that_no_split_has_is_refused(self):
+        self.served.ask("open")
+        for instance in ("", "nowhere", "train/-1", "test/3", "test/²"):
+            self.assertEqual(self.served.ask("reset", instance=instance)["error"]["kind"], "unknown_instance")
+        self.assertIn("result", self.served.ask("reset", instance="test/2"))
+
     def test_a_failure_is_reported_and_the_process_plays_on(self):
         ask = self.served.ask
         self.assertEqual(

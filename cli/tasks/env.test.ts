@@ -137,7 +137,14 @@ test('a command that begins like the only tool is a command', () => {
 
 test('every sub-command has help with an example', () => {
   const env = envCommand()
-  expect(env.commands.map((command) => command.name())).toEqual(['list', 'new', 'test', 'play', 'replay'])
+  expect(env.commands.map((command) => command.name())).toEqual([
+    'list',
+    'new',
+    'test',
+    'play',
+    'replay',
+    'check',
+  ])
   for (const command of env.commands) {
     let help = ''
     command.configureOutput({ writeOut: (part) => (help += part) }).outputHelp()

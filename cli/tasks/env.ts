@@ -9,8 +9,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Command, InvalidArgumentError } from 'commander'
-import { withSecrets } from '../../config/files/secrets.ts'
+import { Command } from 'commander'
 import {
   type EnvironmentDefinition,
   EnvironmentFault,
@@ -24,25 +23,19 @@ import { codeOf } from '../../faults/system-error.ts'
 import type { DeclaredMetrics } from '../../learning/evaluation/measure.ts'
 import { jsonLine, shownText } from '../../machine/files/shown-text.ts'
 import { withTypedCommands } from '../../machine/processes/typed-command.ts'
-import type { JsonObject, Message } from '../../messages/message.ts'
-import { homeAt } from '../../storage/disk/home.ts'
+import type { Message } from '../../messages/message.ts'
 import { CallFault, exitCodes } from '../terminal/failure.ts'
 import { watchInterrupts } from '../terminal/interrupt.ts'
-import { homeOption, portNumber, shellPath, wholeNumber } from '../terminal/options.ts'
+import { portNumber, wholeNumber } from '../terminal/options.ts'
 import { unfiltered } from '../terminal/output.ts'
 import { Table } from '../terminal/table.ts'
 import { openTerminal } from '../terminal/terminal.ts'
+import { environmentCheckCommand } from './env-check.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
 import { askingPerson } from './person-answers.ts'
-import { taskAt, tasksAt } from './task-address.ts'
+import { tasksAt } from './task-address.ts'
+import { callFault, openTask, type TaskFlags, warn, withTaskFlags } from './task-flags.ts'
 import { possibilities, readAction, toolUsage } from './typed-action.ts'
-
-interface TaskFlags {
-  readonly data?: string
-  readonly split?: string
-  readonly settings?: JsonObject
-  readonly home: string
-}
 
 interface PlayFlags {
   readonly instance?: string
@@ -136,70 +129,8 @@ Example:
         await opened.close()
       }
     })
+  env.addCommand(environmentCheckCommand())
   return env
-}
-
-function withTaskFlags(command: Command): Command {
-  return command
-    .argument(
-      '<task>',
-      'name of a task; `perdure env list` shows them; the path or package of one of your own; or the address of a server, e.g. openenv+http://HOST:PORT',
-    )
-    .option('--data <dir>', 'folder with official data; without it the built-in generator is used', shellPath)
-    .option('--split <name>', 'split that instances are looked up in')
-    .option('--settings <json>', "the task's own settings, a JSON object", jsonObject)
-    .addOption(homeOption())
-}
-
-function jsonObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
-  } catch {
-    // The error below covers invalid JSON as well.
-  }
-  throw new InvalidArgumentError('Use a JSON object, e.g. {"showAdmissible":true}.')
-}
-
-function warn(sentence: string): void {
-  process.stderr.write(`warning: ${sentence}\n`)
-}
-
-async function openTask(
-  address: string,
-  { data, settings, home }: TaskFlags,
-  unlimited = false,
-): Promise<Task> {
-  const definition = await taskAt(address, settings)
-  try {
-    const folder = homeAt(home).environmentsDir
-    const filled = settings === undefined ? undefined : withSecrets(settings, '--settings')
-    const task = await openWatched(
-      definition,
-      { dataDir: data, settings: filled, folder, unlimited },
-      saidBy(warn),
-    )
-    for (const warning of task.warnings ?? []) warn(warning)
-    return task
-  } catch (cause) {
-    throw cause instanceof EnvironmentFault && cause.kind === 'bad_data' && data === undefined
-      ? cause
-      : callFault(cause)
-  }
-}
-
-const flags: Readonly<Record<string, string>> = {
-  bad_settings: '--settings',
-  bad_data: '--data',
-  unknown_split: '--split',
-  unknown_instance: '--instance',
-}
-
-/** A fault caused by a flag becomes a CallFault that names it; other errors are returned unchanged. */
-function callFault(cause: unknown): unknown {
-  const flag = cause instanceof EnvironmentFault ? flags[cause.kind] : undefined
-  if (!(cause instanceof EnvironmentFault) || flag === undefined) return cause
-  return new CallFault('bad_flag', `${flag}: ${cause.message}`, { cause })
 }
 
 /** `splits` is empty where the task cannot be opened, and `problem` says why. */
