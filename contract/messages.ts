@@ -63,6 +63,12 @@ export interface BranchPoint {
   readonly turn: number
 }
 
+/** Bounds of an episode that an agent's own program plays. */
+export interface AgentPlan {
+  readonly timeoutSeconds: number
+  readonly turnLimit: number
+}
+
 /** The plan of an episode: references and rules, no data. */
 export interface EpisodePlan {
   readonly episode: EpisodeId
@@ -86,6 +92,8 @@ export interface EpisodePlan {
   readonly dispatch: 'local' | 'server'
   /** With local dispatch, how long a block of turns takes; absent: a block is one turn, and its parts are activities. */
   readonly blockMs?: number
+  /** Present where an agent's own program plays the episode. */
+  readonly agent?: AgentPlan
   /** Seconds that one action may take to be sampled, and the questions of the environment to be answered. */
   readonly answerSeconds: number
   /** Where `perdure ui` serves the page of the home; absent: it is not linked to. */

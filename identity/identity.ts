@@ -168,6 +168,11 @@ export function drawnAs(episode: EpisodeId, attemptsDrawAlike: boolean): Episode
   return attemptsDrawAlike ? firstAttemptOf(episode) : episode
 }
 
+/** The key of a branch of an agent's episode; the first is the episode's own. @example agentBranchKey(…, 1) // 'demo/g3/s0/a1#1' */
+export function agentBranchKey(episode: EpisodeId, branch: number): string {
+  return branch === 0 ? episode : `${episode}#${branch}`
+}
+
 /** The episodes that a version plays from a turn on. @example branchId(…, 2, 5) // 'demo/g3/s0/a1/b2-v5' */
 export function branchId(episode: EpisodeId, turn: number, version: number): BranchId {
   return `${episode}/b${turn}-v${version}` as BranchId

@@ -7,6 +7,7 @@
  * - The caller closes the store.
  */
 
+import { createAgentActivities } from '../activities/agents/agent-play.ts'
 import { createBranchActivities } from '../activities/branches.ts'
 import { createFailureReports } from '../activities/calls/failure-reports.ts'
 import { type Calls, createCalls } from '../activities/calls/stopping.ts'
@@ -63,6 +64,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const environment = { ...sessions, ...createBranchActivities({ store }) }
   const sampling = createSamplingActivities({ store, runs, serving })
   const trajectories = createTrajectoryActivities({ store, runs, onSealed: serving.release })
+  const { closeAgents, ...agents } = createAgentActivities({ home, store, runs, serving, models, log })
   const { around } = dependencies
   const turns = createTurnActivities({ sampling, environment, trajectories, around })
   const warmStarts = warmStartsOf(dependencies)
@@ -77,6 +79,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   opened.defer(() => trainers.closeAll())
   opened.defer(() => serving.closeAll())
   opened.defer(() => closeSessions())
+  opened.defer(() => closeAgents())
   return {
     of: {
       orchestrator: done({ ...environment, ...sampling, ...turns, ...trajectories }),
@@ -84,6 +87,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
       policy: heartbeating(
         done({
           ...sampling,
+          ...agents,
           ...createRunActivities({ home, store, runs, serving, countCosts }),
           ...createEvaluationActivities({ store, runs }),
           ...createAuditActivities({ store }),

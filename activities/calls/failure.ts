@@ -73,6 +73,8 @@ const givenUpAfter: Readonly<Record<string, Readonly<Record<string, number>>>> =
   TrainerFault: { bad_answer: 2, bad_checkpoint: 2, backend: 2, crashed: 2 },
   // An attempt takes milliseconds, and the network that an environment asks may fail for a moment.
   EnvironmentFault: { failed: 3, no_answer: 2 },
+  // An attempt plays a whole episode, up to where the last one came at once.
+  AgentFault: { crashed: 2, silent: 2 },
 }
 
 /** Errors of code, by the names that JavaScript gives them. */

@@ -57,16 +57,11 @@ async function sample(change: Partial<SampleRequest>, answer: SampledTokens) {
     store,
     runs: { get: async () => ({ config: configSchema.parse({}) }) as OpenRun, close: async () => undefined },
     serving: {
-      prepare: async (_, version) => version,
       sample: async (_, of) => {
         asked.push(of)
         return answer
       },
       chat: async () => ({ ...chat, encodeTurnWithin }) as unknown as Chat,
-      release: () => undefined,
-      keepOnly: async () => undefined,
-      close: async () => undefined,
-      closeAll: async () => undefined,
     },
   })
   const context = {

@@ -49,7 +49,7 @@ export type SampleResult =
 interface Dependencies {
   readonly store: Store
   readonly runs: OpenRuns
-  readonly serving: Serving
+  readonly serving: Pick<Serving, 'chat' | 'sample'>
 }
 
 export type SamplingActivities = ReturnType<typeof createSamplingActivities>

@@ -8,8 +8,9 @@
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { RunId } from '../../identity/identity.ts'
-import { type Chat, openChat } from '../../policy/chat/chat.ts'
+import type { Chat } from '../../policy/chat/chat.ts'
 import { latestGoodCheckpoint } from '../../policy/checkpoints/versions.ts'
+import { openPromptEncoder, type PromptEncoder } from '../../policy/endpoint/prompt-encoder.ts'
 import type { Engine, SampledTokens, SamplingRequest } from '../../policy/engines/engine.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import type { RunDirectory } from '../../storage/disk/home.ts'
@@ -22,6 +23,7 @@ export interface Serving {
   sample(run: RunId, request: SamplingRequest, signal?: AbortSignal): Promise<SampledTokens>
   /** Tokenizer and chat format of the run's policy. */
   chat(run: RunId): Promise<Chat>
+  encoder(run: RunId): Promise<PromptEncoder>
   /** Drops what the engine keeps of a context: of an episode that has ended, or of a question. */
   release(run: RunId, cacheKey: string): void
   /** Forgets all other versions. */
@@ -41,7 +43,7 @@ interface Served {
   readonly engine: Promise<Engine>
   /** Which version serves each version asked for. */
   readonly loading: Map<number, Promise<number>>
-  chat?: Promise<Chat>
+  encoder?: Promise<PromptEncoder>
 }
 
 export function createServing({ runs, createEngine, log }: Dependencies): Serving {
@@ -75,6 +77,15 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
     return started
   }
 
+  function encoder(run: RunId): Promise<PromptEncoder> {
+    const mine = servedOf(run)
+    mine.encoder ??= runs.get(run).then(({ directory }) => newestEncoder(run, directory))
+    mine.encoder.catch(() => {
+      delete mine.encoder
+    })
+    return mine.encoder
+  }
+
   async function close(run: RunId): Promise<void> {
     const closing = served.get(run)
     served.delete(run)
@@ -90,14 +101,8 @@ export function createServing({ runs, createEngine, log }: Dependencies): Servin
       return engine.sample({ ...request, version }, signal)
     },
 
-    chat(run) {
-      const mine = servedOf(run)
-      mine.chat ??= runs.get(run).then(({ directory }) => newestChat(run, directory))
-      mine.chat.catch(() => {
-        delete mine.chat
-      })
-      return mine.chat
-    },
+    chat: async (run) => (await encoder(run)).chat,
+    encoder,
 
     release(run, cacheKey) {
       // An engine that could not be created keeps nothing.
@@ -147,10 +152,10 @@ async function loadGood(
   }
 }
 
-/** The chat of the newest good checkpoint; all checkpoints of a run have the same. */
-async function newestChat(run: RunId, { checkpointsDir }: RunDirectory): Promise<Chat> {
+/** Tokenizer and chat of the newest good checkpoint; all checkpoints of a run have the same. */
+async function newestEncoder(run: RunId, { checkpointsDir }: RunDirectory): Promise<PromptEncoder> {
   const { found } = await latestGoodCheckpoint(checkpointsDir)
   if (found === undefined)
     throw new CheckpointFault('missing', `run ${run} has no checkpoint in ${checkpointsDir}`)
-  return openChat(found.dir)
+  return openPromptEncoder(found.dir)
 }

@@ -105,7 +105,8 @@ export function stepOf({ environment, questions, turn }: LiveSession, action: St
   return timed(() => questions.during(turn + 1, () => unlessCancelled(() => playAction(environment, action))))
 }
 
-async function instanceOf(
+/** The instance of an episode, which is recorded at its first opening. */
+export async function instanceOf(
   { store, runs }: Pick<Dependencies, 'store' | 'runs'>,
   opening: Opening,
 ): Promise<string> {

@@ -31,15 +31,24 @@ export async function askedValues(
     const asked = await request()
     const episodes = played.map((trajectory) => ({ trajectory, advantages: [0] }))
     await writeUpdateBatch(asked.batchFile, batchTensors(episodes, { hasValues: true }))
-    const begun = played.map(({ turns }) => turns.map(({ begin, end }) => end > begin))
+    // Those of an episode are in the order of its tokens, which branches do not have in common with its turns.
+    const inOrder = played.map(({ turns }) =>
+      [...turns.keys()]
+        .filter((turn) => (turns[turn]?.end ?? 0) > (turns[turn]?.begin ?? 0))
+        .sort((one, other) => (turns[one]?.begin ?? 0) - (turns[other]?.begin ?? 0)),
+    )
     const values = await trainer().values(asked, signal)
-    const expected = begun.flat().filter((begins) => begins).length
+    const expected = inOrder.flat().length
     if (values.length !== expected)
       throw new TrainerFault(
         'bad_answer',
         `the trainer gives ${values.length} values, and the batch has ${expected} turns: repair its \`values\`, or train with policy.trainer: embedded`,
       )
     const left = values.values()
-    return begun.map((turns) => turns.map((begins) => (begins ? (left.next().value ?? 0) : 0)))
+    return inOrder.map((order, index) => {
+      const found = Array.from(played[index]?.turns ?? [], () => 0)
+      for (const turn of order) found[turn] = left.next().value ?? 0
+      return found
+    })
   }
 }

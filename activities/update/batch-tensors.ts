@@ -12,7 +12,10 @@ import type { SampledTurn, Trajectory } from '../../storage/trajectories/traject
 
 /** An episode as it is learnt from. */
 export interface BatchEpisode {
-  readonly trajectory: Pick<Trajectory, 'tokens' | 'lossMask' | 'logprobs' | 'versions'> & {
+  readonly trajectory: Pick<
+    Trajectory,
+    'tokens' | 'lossMask' | 'logprobs' | 'versions' | 'laterSequences'
+  > & {
     readonly turns: readonly Pick<SampledTurn, 'begin' | 'end'>[]
   }
   /** [turns] whether each was drawn from the pool of older versions; absent: none. */
@@ -48,9 +51,9 @@ export function batchTensors(
   { isWeighted, isImitating, observationWeight = 0, hasLosses, hasValues }: NeededTensors = {},
 ): UpdateBatch {
   const total = episodes.reduce((sum, { trajectory }) => sum + trajectory.tokens.length, 0)
-  const batch: UpdateBatch & { readonly stale: Uint8Array } = {
+  const offsets = [0]
+  const batch: Omit<UpdateBatch, 'offsets'> & { readonly stale: Uint8Array } = {
     tokens: new Int32Array(total),
-    offsets: new Int32Array(episodes.length + 1),
     lossMask: new Uint8Array(total),
     behaviourLogprobs: new Float32Array(total),
     versions: new Int32Array(total).fill(-1),
@@ -86,14 +89,19 @@ export function batchTensors(
       if (stale[turn]) batch.stale.fill(1, at + begin, at + end)
     }
     for (const place of read[index] ?? []) batch.imitation?.fill(readWeight, at + place, at + place + 1)
+    for (const begin of trajectory.laterSequences ?? []) offsets.push(at + begin)
     at += trajectory.tokens.length
-    batch.offsets[index + 1] = at
+    offsets.push(at)
   }
-  return batch
+  return { ...batch, offsets: Int32Array.from(offsets) }
 }
 
-/** Positions of the tokens that an agent read before its last action, except the first, which nothing conditions. */
-function readTokens({ lossMask }: Pick<Trajectory, 'lossMask'>): number[] {
+/** Positions of the tokens that an agent read before its last action, except the first of a sequence, which nothing conditions. */
+function readTokens({
+  lossMask,
+  laterSequences = [],
+}: Pick<Trajectory, 'lossMask' | 'laterSequences'>): number[] {
   const last = lossMask.lastIndexOf(1)
-  return [...lossMask.keys()].filter((place) => place > 0 && place < last && lossMask[place] === 0)
+  const firsts = new Set([0, ...laterSequences])
+  return [...lossMask.keys()].filter((place) => !firsts.has(place) && place < last && lossMask[place] === 0)
 }

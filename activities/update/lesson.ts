@@ -25,6 +25,6 @@ export async function turnsTeach(
   if (rewards.length === 0 || teaches(rewards, config.learning, rules) || !turnsMayTeach(config.learning))
     return false
   const played: Trajectory[] = []
-  for (const id of episodes) played.push(await store.trajectory(id))
+  for (const id of episodes) played.push(await store.trajectory(id, config.learning.branches))
   return groupTeaches(batchGroup(task, played, rules), config.learning)
 }

@@ -211,7 +211,7 @@ async function collectGroup(store: PlayedGroups, id: GroupId, rules: BatchRules)
   const { task, version, result } = group
   const episodes: CollectedEpisode[] = []
   for (const episode of result.episodes) {
-    const trajectory = await store.episodes.trajectory(episode)
+    const trajectory = await store.episodes.trajectory(episode, rules.learning.branches)
     episodes.push({ trajectory, stale: staleTurns(trajectory, version, rules) })
   }
   return { task, version, episodes }

@@ -191,3 +191,28 @@ describe('models that an environment asks', () => {
     await expect(judged({ ...model, apiKey: 'sk-a-secret' })).rejects.toThrow(/`tasks\.0\.judge\.apiKey`/)
   })
 })
+
+describe('an agent', () => {
+  const oneTurn = defineEnvironment('one-turn', { turnLimit: 1, start: () => ({ prompt: 'Speak.' }) })
+  const checked = (task: string, agent: { readonly command: string[] }) =>
+    checkTasks(
+      resolveConfig({ tasks: [{ task, agent: { reward: 'file', ...agent } }], evaluation: { suites: [] } }),
+      { home, own: [definition, oneTurn] },
+    )
+
+  // [AGENT-CHECK-1]
+  it('whose program cannot be found, or whose environment has several turns, is refused by its key', async () => {
+    await checked('one-turn', { command: [process.execPath, './agent.mjs'] })
+    await expect(checked('one-turn', { command: ['no-such-program'] })).rejects.toThrow(
+      /^`tasks\.0\.agent\.command` is .*"no-such-program" is none/,
+    )
+    await expect(checked('echo', { command: [process.execPath] })).rejects.toThrow(
+      /^`tasks\.0\.agent` is .*echo steps by itself, over up to 6 turns/,
+    )
+  })
+
+  it('without a source of its reward is refused by its key', () => {
+    const tasks = [{ task: 'one-turn', agent: { command: ['sh'] } }]
+    expect(() => resolveConfig({ tasks } as never)).toThrow(/`tasks\.0\.agent\.reward`.*grader, file, post/)
+  })
+})

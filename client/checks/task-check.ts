@@ -27,6 +27,7 @@ import { verifyCheckpoint } from '../../policy/checkpoints/checkpoint.ts'
 import { outlinePretrained } from '../../policy/checkpoints/pretrained.ts'
 import { CheckpointFault } from '../../policy/files/checkpoint-fault.ts'
 import { homeAt } from '../../storage/disk/home.ts'
+import { checkAgent } from './agent-check.ts'
 import { checkAskedModels } from './asked-models-check.ts'
 import { partialRewardNotices } from './partial-rewards.ts'
 import { badValue, checkEngine, checkLearning, checkServers, checkTrackers } from './start-check.ts'
@@ -72,6 +73,7 @@ export async function checkTasks(config: RunConfig, surroundings: TaskSurroundin
   for (const [index, given] of config.tasks.entries()) {
     const definition = await definitionOf(index, given, [...own, ...environments])
     turnLimits.set(definition.name, definition.turnLimit)
+    checkAgent(index, given, definition)
     checkAskedModels(index, given, definition)
     const task =
       officialData === undefined || given.from !== undefined

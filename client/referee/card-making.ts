@@ -11,7 +11,7 @@ import { basename, isAbsolute, relative } from 'node:path'
 import type { ExperimentArm, ExperimentStatement } from '../../config/files/experiment.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import type { EpisodeId, RunId } from '../../identity/identity.ts'
-import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import { isRewarded, type Outcome, outcomes } from '../../learning/evaluation/outcome.ts'
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { spoken } from '../../messages/action-summary.ts'
 import type { Home } from '../../storage/disk/home.ts'
@@ -233,10 +233,12 @@ async function trainingOf(store: Store, run: RunId) {
   const of = (outcome: Outcome) => found.filter((each) => each.outcome === outcome)
   const number = (all: typeof found) => all.reduce((sum, { episodes }) => sum + episodes, 0)
   const updates = (await store.metrics.list(run)).filter(isUpdateMetrics)
-  const lost = (['infrastructure_error', 'cancelled'] as const).flatMap((outcome) => {
-    const episodes = number(of(outcome))
-    return episodes === 0 ? [] : [[outcome, episodes] as const]
-  })
+  const lost = outcomes
+    .filter((outcome) => !isRewarded(outcome))
+    .flatMap((outcome) => {
+      const episodes = number(of(outcome))
+      return episodes === 0 ? [] : [[outcome, episodes] as const]
+    })
   return {
     played: number(found),
     lost: Object.fromEntries(lost) as Lost,

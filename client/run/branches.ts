@@ -127,6 +127,11 @@ async function originOf({ homeName, store, known, definitionOf }: BranchParts, n
   const { config } = await known(run)
   const origin = await recordedEpisode(store, episode)
   const taskIndex = config.tasks.findIndex(({ task }) => task === origin.task)
+  if (config.tasks[taskIndex]?.agent !== undefined)
+    throw new SessionFault(
+      'not_replayable',
+      `episodes of ${origin.task} cannot be branched: an agent's own program plays them, from their beginning`,
+    )
   const { replayable, replayableBecause } = await definitionOf(config, taskIndex)
   if (!replayable)
     throw new SessionFault(

@@ -36,6 +36,9 @@ function mapPaths(config: RunConfig, change: (path: string) => string): RunConfi
       ...(task.data === undefined ? {} : { data: change(task.data) }),
       ...(task.from === undefined ? {} : { from: change(task.from) }),
       ...(task.objective === undefined ? {} : { objective: change(task.objective) }),
+      ...(task.agent === undefined
+        ? {}
+        : { agent: { ...task.agent, command: task.agent.command.map(change) } }),
     })),
     learning: {
       ...learning,

@@ -51,8 +51,10 @@ export function withAbsolutePaths(
             message: `one of ${names.join(', ')}, ${allowed}${meantInstead(value, names)}`,
           }),
         )
+  const wordsAt = (words: readonly string[], path: readonly (string | number)[]): string[] =>
+    commandAt(words, folderOf(path), (message) => missing.push({ path, value: words.join(' '), message }))
   const tasks = config.tasks.map((task, index) => {
-    const { data, from, objective } = task
+    const { data, from, objective, agent } = task
     return {
       ...task,
       ...(data === undefined ? {} : { data: pathAt(data, ['tasks', index, 'data']) }),
@@ -66,6 +68,9 @@ export function withAbsolutePaths(
       ...(objective === undefined
         ? {}
         : { objective: partAt(objective, ['tasks', index, 'objective'], algorithmNames) }),
+      ...(agent === undefined
+        ? {}
+        : { agent: { ...agent, command: wordsAt(agent.command, ['tasks', index, 'agent', 'command']) } }),
     }
   })
   const { from, engine, trainer } = config.policy
@@ -107,9 +112,14 @@ function trainerAt(
 ): RunConfig['policy']['trainer'] {
   if (trainer === 'embedded') return trainer
   if (typeof trainer === 'string') return moduleAt(trainer, folder, onMissing)
-  for (const meant of trainer.map(withoutTilde))
-    if (meant !== undefined) onMissing(`with ${meant}: only a shell replaces "~"`)
-  return trainer.map((word) => (/^\.{1,2}\//.test(word) ? resolve(folder, word) : word))
+  return commandAt(trainer, folder, (message) => onMissing(`with ${message}`))
+}
+
+/** A command whose words that begin with `./` or `../` are paths. */
+function commandAt(words: readonly string[], folder: string, onMissing: (allowed: string) => void): string[] {
+  for (const meant of words.map(withoutTilde))
+    if (meant !== undefined) onMissing(`${meant}: only a shell replaces "~"`)
+  return words.map((word) => (/^\.{1,2}\//.test(word) ? resolve(folder, word) : word))
 }
 
 /** The trackers with other folders; servers stay. */

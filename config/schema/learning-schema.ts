@@ -6,6 +6,7 @@
  */
 import { z } from 'zod'
 import { imitationKinds } from '../../learning/algorithms/imitation.ts'
+import { learntBranches } from '../../learning/rollout/learnt-branches.ts'
 import { amount, count, liveLearning, positive, probability, text, whole } from './bounded-field.ts'
 
 const decay = z.number().min(0).lt(1)
@@ -116,6 +117,12 @@ export const learningSchema = z.strictObject({
     .describe('Credit within an episode: steps of a group in the same state are compared with one another.'),
   replay: replaySchema.prefault({}).describe('Learning once more from groups of the last updates.'),
   imitation: imitationSchema.prefault({}).describe('Learning what was won, beside the policy loss.'),
+  branches: z
+    .enum(learntBranches)
+    .default('all')
+    .describe(
+      "Branches of an agent's episode that are learnt from ([bias](foreign-environments.md#agents)): `all`, or the `last` alone.",
+    ),
   observationWeight: z
     .number()
     .min(0)

@@ -12,6 +12,7 @@ import { z } from 'zod'
 import { longestUnit, metricName } from '../../learning/evaluation/measure.ts'
 import { fullReward, largestReward, notCompletedRules } from '../../learning/evaluation/reward.ts'
 import { adapterTargets } from '../../learning/loss/adapter-targets.ts'
+import { ownAgent } from './agent-schema.ts'
 import { askedModels } from './asked-model-schema.ts'
 import { amount, count, live, positive, probability, text, whole } from './bounded-field.ts'
 import { contradictions } from './consistency.ts'
@@ -60,6 +61,7 @@ const taskSchema = z.strictObject({
       'Algorithm whose policy loss this task has, as in `learning.algorithm`, except `imitation`; that of the run by default.',
     ),
   turnLimit: count(1000).optional().describe("Turns of an episode; the task's own limit by default."),
+  ...ownAgent,
   ...askedModels,
   success: successSchema.prefault({}).describe('The rule by which an episode counts as a success.'),
   notCompleted: z

@@ -2,7 +2,7 @@
  * Outcome of an episode: how it ended, and whether that ending can carry a reward.
  *
  * Invariants
- * - An infrastructure failure or a cancellation never carries a reward.
+ * - An infrastructure failure, a divergence or a cancellation never carries a reward.
  * - The decision whether a turn ends its episode is made here alone, however its turns are dispatched.
  */
 
@@ -14,6 +14,7 @@ export const outcomes = [
   'invalid_action',
   'task_limit',
   'infrastructure_error',
+  'diverged',
   'cancelled',
 ] as const
 
@@ -21,11 +22,11 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number]
 
 /** Outcomes that say something about the policy, and so carry a reward. */
-export type RewardedOutcome = Exclude<Outcome, 'infrastructure_error' | 'cancelled'>
+export type RewardedOutcome = Exclude<Outcome, 'infrastructure_error' | 'diverged' | 'cancelled'>
 
 /** True for outcomes that carry a reward. */
 export function isRewarded(outcome: Outcome): outcome is RewardedOutcome {
-  return outcome !== 'infrastructure_error' && outcome !== 'cancelled'
+  return outcome !== 'infrastructure_error' && outcome !== 'diverged' && outcome !== 'cancelled'
 }
 
 /** The facts after a turn that decide whether the episode is over. */

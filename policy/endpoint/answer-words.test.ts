@@ -10,18 +10,14 @@ const tokenizer = Tokenizer.parse(
 )
 const model = {
   id: 'demo@0',
-  version: 0,
+
   contextLength: 256,
   checkpointDir: '',
   tokenizer,
   chat: new Chat('compact', tokenizer),
 }
 const answer = (text: string, wish?: { readonly oneCall: boolean }) =>
-  wordsOf(
-    model,
-    { tokens: tokenizer.encode(text), logprobs: new Float32Array(), version: 0, finish: 'stop' },
-    wish,
-  )
+  wordsOf(model, { tokens: tokenizer.encode(text), finish: 'stop' }, wish)
 const look = '<tool_call>{"name":"look","arguments":{}}</tool_call>'
 
 // [ANSWER-WORDS-1]

@@ -20,7 +20,7 @@ export interface AnswerWords {
 /** An answer that cannot be read as a whole is text. */
 export function wordsOf(
   model: AnsweringModel,
-  sampled: SampledTokens,
+  sampled: Pick<SampledTokens, 'tokens' | 'finish'>,
   { oneCall = false }: { readonly oneCall?: boolean } = {},
 ): AnswerWords {
   const { message, problems } = model.chat.parseAction(sampled.tokens)
@@ -38,7 +38,10 @@ export function wordsOf(
 }
 
 /** The text of an answer, without the token that ended it. */
-export function textOf({ chat, tokenizer }: AnsweringModel, { tokens }: SampledTokens): string {
+export function textOf(
+  { chat, tokenizer }: AnsweringModel,
+  { tokens }: Pick<SampledTokens, 'tokens'>,
+): string {
   const last = tokens.at(-1)
   const isEnded = last !== undefined && chat.stopTokens.includes(last)
   return tokenizer.decode(isEnded ? tokens.subarray(0, -1) : tokens)

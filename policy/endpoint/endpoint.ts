@@ -39,6 +39,8 @@ export interface EndpointOptions {
   readonly largestBody: number
   /** Why a request is refused before its body is read; undefined: it is not. */
   refusal(request: HonoRequest): RequestFault | undefined
+  /** Hears of a request that no form could read. @param credential the key that the client shows */
+  readonly onUnreadable?: (credential: string | undefined, error: unknown) => void
   /** @returns the body of the answer, or where it is streamed its events @throws RequestFault, EngineFault */
   answer(request: FormRequest): Promise<string>
   /** Adds routes beside those of the forms. */
@@ -56,7 +58,8 @@ export interface ListeningEndpoint {
 const usualForm = chatForm
 
 /** The routes of an endpoint. */
-export function createEndpoint({ largestBody, refusal, answer, routes }: EndpointOptions): Hono {
+export function createEndpoint(options: EndpointOptions): Hono {
+  const { largestBody, refusal, routes } = options
   const app = new Hono()
   const forms: readonly Form[] = [
     chatForm,
@@ -79,7 +82,8 @@ export function createEndpoint({ largestBody, refusal, answer, routes }: Endpoin
   const tooLarge = new RequestFault('too_large', `the body is larger than ${largestBody} bytes`)
   app.use(limitedBody(largestBody, (context) => failed(context, tooLarge)))
   routes?.(app)
-  for (const form of forms) app.post(form.path, (context) => answered({ form, retries, answer }, context.req))
+  for (const form of forms)
+    app.post(form.path, (context) => answered({ form, retries, ...options }, context.req))
   app.notFound((context) => {
     const { method, path } = context.req
     return failed(context, new RequestFault('unknown_path', `there is no ${method} ${path}`))
@@ -98,13 +102,14 @@ async function answered(
     form,
     retries,
     answer,
-  }: { readonly form: Form; readonly retries: Retries } & Pick<EndpointOptions, 'answer'>,
+    onUnreadable,
+  }: { readonly form: Form; readonly retries: Retries } & Pick<EndpointOptions, 'answer' | 'onUnreadable'>,
   req: HonoRequest,
 ): Promise<Response> {
   const text = await req.text()
-  const conversion = form.read(jsonOf(text), text)
-  const { isStreamed } = conversion
   const credential = credentialOf(req)
+  const conversion = read(form, text, (error) => onUnreadable?.(credential, error))
+  const { isStreamed } = conversion
   const key = req.header('idempotency-key')
   const retry = req.header('x-stainless-retry-count')
   const sent: Sent = {
@@ -118,6 +123,16 @@ async function answered(
   const said = retries.answer(sent, (signal) => answer({ ...conversion, form, text, credential, signal }))
   if (isStreamed) return streamOf(form, said)
   return new Response(await said, { headers: { 'content-type': 'application/json' } })
+}
+
+/** @throws RequestFault */
+function read(form: Form, text: string, onUnreadable: (error: unknown) => void): Conversion {
+  try {
+    return form.read(jsonOf(text), text)
+  } catch (error) {
+    onUnreadable(error)
+    throw error
+  }
 }
 
 /** Listens, on any free port where it is 0. @throws the error of the socket, e.g. EADDRINUSE */

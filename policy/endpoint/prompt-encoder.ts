@@ -6,7 +6,7 @@
  *   is there, each turn rendered as there.
  */
 import { join } from 'node:path'
-import type { Message, ToolSpec } from '../../messages/message.ts'
+import type { AssistantMessage, Message, ToolSpec } from '../../messages/message.ts'
 import { type Chat, createChat } from '../chat/chat.ts'
 import { readCheckpointText } from '../checkpoints/checkpoint.ts'
 import { Tokenizer } from '../tokenizer/tokenizer.ts'
@@ -35,24 +35,47 @@ export function encodePrompt(
   most: number,
 ): Int32Array | undefined {
   if ('text' in words) return tokenizer.encodeWithin([{ text: words.text, trusted: false }], most)
-  const { messages, tools } = words
-  const context: number[] = []
+  return encodeMessages(chat, { ...words, before: [] }, most)
+}
+
+/** Messages that come after a context. */
+interface NewMessages {
+  /** The tokens of the context; may be empty. */
+  readonly before: ArrayLike<number>
+  readonly messages: readonly Message[]
+  /** Listed with the first of the messages; undefined: they are known. */
+  readonly tools: readonly ToolSpec[] | undefined
+  /** The tokens of an answer that was sampled; by default every answer is tokenized. */
+  readonly sampledAs?: (message: AssistantMessage) => Int32Array | undefined
+}
+
+/** The tokens of messages, to be appended to a context; undefined where there are more than `most`. @throws ChatFault `refused` */
+export function encodeMessages(
+  chat: Chat,
+  { before, messages, tools, sampledAs }: NewMessages,
+  most: number,
+): Int32Array | undefined {
+  const found: number[] = []
+  // Rendering asks whether there is a context, and for its last token.
+  const context = Array.from(before).slice(-1)
   let turn: Message[] = []
   let isFirst = true
   const grow = (tokens: Int32Array | undefined): boolean => {
-    for (const token of tokens ?? []) context.push(token)
-    return tokens !== undefined
+    for (const token of tokens ?? []) found.push(token)
+    context.push(...found.slice(-1))
+    return tokens !== undefined && found.length <= most
   }
   const encodeTurn = (): boolean => {
-    const tokens = chat.encodeTurnWithin(most - context.length, context, turn, isFirst ? tools : undefined)
+    const encoded = chat.encodeTurnWithin(most - found.length, context, turn, isFirst ? tools : undefined)
     turn = []
     isFirst = false
-    return grow(tokens)
+    return grow(encoded)
   }
+  const encodeAnswer = (message: AssistantMessage): boolean =>
+    grow(sampledAs?.(message) ?? chat.encodeAssistantWithin(most - found.length, message))
   for (const message of messages) {
     if (message.role !== 'assistant') turn.push(message)
-    else if (!encodeTurn() || !grow(chat.encodeAssistantWithin(most - context.length, message)))
-      return undefined
+    else if (!encodeTurn() || !encodeAnswer(message)) return undefined
   }
-  return encodeTurn() ? Int32Array.from(context) : undefined
+  return encodeTurn() ? Int32Array.from(found) : undefined
 }

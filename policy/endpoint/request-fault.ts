@@ -13,6 +13,7 @@ export class RequestFault extends Fault<
   | 'unknown_path'
   | 'no_key'
   | 'forbidden'
+  | 'ended'
 > {
   override readonly name = 'RequestFault'
   readonly param: string | null
@@ -46,6 +47,7 @@ const statuses: Record<RequestFault['kind'], Pick<Failure, 'status' | 'code'>> =
   unknown_path: { status: 404, code: null },
   no_key: { status: 401, code: 'invalid_api_key' },
   forbidden: { status: 403, code: null },
+  ended: { status: 409, code: 'episode_ended' },
 }
 
 export function failureOf(error: unknown): Failure {

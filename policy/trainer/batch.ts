@@ -1,9 +1,9 @@
 /**
  * An update's batch: one safetensors file, written once under the update's identity.
  *
- * Tensors (E episodes packed one after the other, N tokens in all):
+ * Tensors (E sequences packed one after the other, N tokens in all; an episode is one, or one for each of its branches):
  * - `tokens`            I32 [N]
- * - `offsets`           I32 [E + 1]  episode e is tokens[offsets[e] … offsets[e+1])
+ * - `offsets`           I32 [E + 1]  sequence e is tokens[offsets[e] … offsets[e+1])
  * - `loss_mask`         U8  [N]  1 where the token was sampled by the policy and counts
  * - `behaviour_logprobs` F32 [N]  0 where the mask is 0
  * - `versions`          I32 [N]  the policy version that sampled the token, −1 where the mask is 0
@@ -17,8 +17,8 @@
  * - `turn_starts`       U8  [N]  1 at the first token of each turn that the policy sampled. Absent: nowhere
  * - `value_targets`     F32 [N]  what the value of such a turn is fitted to, 0 elsewhere. Only beside `turn_starts`
  *
- * A token's logprob is conditioned on the tokens of its own episode before it; the first token of an
- * episode never counts.
+ * A token's logprob is conditioned on the tokens of its own sequence before it; the first token of a
+ * sequence never counts.
  */
 export interface UpdateBatch {
   readonly tokens: Int32Array

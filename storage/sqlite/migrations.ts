@@ -162,6 +162,11 @@ const migrations: Readonly<Record<string, Migration>> = {
       run text not null, version integer not null, at bigint not null, cpu_seconds double precision not null,
       constraint published_versions_key primary key (run, version)
     )`),
+  '0021_agent_turns': executing(
+    ...['branch integer', 'follows integer', 'form text', 'request text', 'answer text'].map(
+      (column) => sql`alter table actions add column ${sql.raw(column)}`,
+    ),
+  ),
 }
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {

@@ -3,6 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 
 /** Statements that undo each migration, the latest first. */
 const undoings: Readonly<Record<string, readonly string[]>> = {
+  '0021_agent_turns': ['branch', 'follows', 'form', 'request', 'answer'].map(
+    (column) => `alter table actions drop column ${column}`,
+  ),
   '0020_published_versions': ['drop table published_versions'],
   '0019_answers': ['drop table answers', 'drop table answer_faults'],
   '0018_metrics': ['alter table episodes drop column metrics'],

@@ -101,6 +101,14 @@ export interface ActionsTable {
   attempt: number | null
   /** JSON: versions and how many tokens each sampled, in their order; null where `version` sampled all. */
   spans: string | null
+  /** This column and the following ones are null except in episodes of an agent's own program. */
+  branch: number | null
+  /** The turn after which its prompt comes; −1 for none. */
+  follows: number | null
+  /** Path of the API that it was asked by, a digest of the request, and the body that answered it. */
+  form: string | null
+  request: string | null
+  answer: string | null
 }
 
 /** Answers of models to questions of the environment. */

@@ -7,6 +7,8 @@
  * - [ACTION-1] Every token has the version that sampled it: the action's, or its span's where several versions sampled the action.
  * - The context of turn t is prompt 0, action 0, …, prompt t: the store has the whole input of the policy.
  * - Written and read again they are the same; what cannot be spans is refused as `corrupt` and named.
+ * - [ACTION-2] A turn that an agent's own program asked for is stored with its place in the tree of turns and with the bytes of its
+ *   answer, in one row.
  */
 import type { Kysely, Selectable } from 'kysely'
 import { z } from 'zod'
@@ -18,6 +20,20 @@ import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } fro
 import type { ActionsTable, Schema } from '../sqlite/schema.ts'
 import type { Statements } from '../sqlite/statements.ts'
 import type { TurnTime } from './turn-time.ts'
+
+/** How an agent's own program asked for a turn. */
+export interface AskedTurn {
+  /** Its branch of the episode, from 0 on. */
+  readonly branch: number
+  /** The turn after which its prompt comes; −1 where it begins the conversation. */
+  readonly follows: number
+  /** Path of the API. */
+  readonly form: string
+  /** Digest of the request. */
+  readonly request: string
+  /** The body of the answer. */
+  readonly answer: string
+}
 
 export interface StoredAction {
   readonly episode: EpisodeId
@@ -36,6 +52,8 @@ export interface StoredAction {
   readonly message: AssistantMessage
   /** Unusable parts of the action, as JSON; empty for a clean one. */
   readonly problems: readonly unknown[]
+  /** Present in episodes of an agent's own program. */
+  readonly asked?: AskedTurn
 }
 
 export interface Actions {
@@ -76,6 +94,11 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
       seconds: null,
       attempt: null,
       spans: null,
+      branch: null,
+      follows: null,
+      form: null,
+      request: null,
+      answer: null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .compile()
@@ -89,7 +112,8 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
     .compile()
 
   return {
-    async put({ episode, turn, prompt, tokens, logprobs, version, spans, finish, message, problems }, took) {
+    async put(action, took) {
+      const { episode, turn, tokens, logprobs, version, spans } = action
       if (spans !== undefined && !areSpansOf({ version, tokens }, spans))
         throw new RangeError(
           `action ${turn} of episode ${episode}: its spans do not begin with version ${version} and cover its ${tokens.length} tokens`,
@@ -98,21 +122,7 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
         throw new RangeError(
           `action ${turn} of episode ${episode}: ${logprobs.length} logprobs, expected one for each of its ${tokens.length} tokens`,
         )
-      const parameters = [
-        episode,
-        turn,
-        blobOf(prompt),
-        blobOf(tokens),
-        blobOf(logprobs),
-        version,
-        finish,
-        JSON.stringify(message),
-        JSON.stringify(problems),
-        took?.seconds ?? null,
-        took?.attempt ?? null,
-        spans === undefined ? null : writtenSpans(spans),
-      ]
-      return precedenceOf(await statements.write(insert, parameters))
+      return precedenceOf(await statements.write(insert, rowOf(action, took)))
     },
 
     async get(episode, turn) {
@@ -145,6 +155,30 @@ export function createActions(db: Kysely<Schema>, statements: Statements): Actio
   }
 }
 
+/** The values of a row, in the order of its columns. */
+function rowOf(action: StoredAction, took: TurnTime | undefined): readonly unknown[] {
+  const { episode, turn, prompt, tokens, logprobs, version, spans, finish, message, problems, asked } = action
+  return [
+    episode,
+    turn,
+    blobOf(prompt),
+    blobOf(tokens),
+    blobOf(logprobs),
+    version,
+    finish,
+    JSON.stringify(message),
+    JSON.stringify(problems),
+    took?.seconds ?? null,
+    took?.attempt ?? null,
+    spans === undefined ? null : writtenSpans(spans),
+    asked?.branch ?? null,
+    asked?.follows ?? null,
+    asked?.form ?? null,
+    asked?.request ?? null,
+    asked?.answer ?? null,
+  ]
+}
+
 /** @throws StorageFault `corrupt` */
 export function actionOf(row: Selectable<ActionsTable>): StoredAction {
   const subject = `action ${row.turn} of episode ${row.episode}`
@@ -166,6 +200,20 @@ export function actionOf(row: Selectable<ActionsTable>): StoredAction {
     finish: row.finish as StoredAction['finish'],
     message: jsonOf(row.message, `${subject}: message`),
     problems: jsonOf(row.problems, `${subject}: problems`),
+    ...askedOf(row),
+  }
+}
+
+function askedOf({
+  branch,
+  follows,
+  form,
+  request,
+  answer,
+}: Selectable<ActionsTable>): Pick<StoredAction, 'asked'> {
+  if (branch === null) return {}
+  return {
+    asked: { branch, follows: follows ?? -1, form: form ?? '', request: request ?? '', answer: answer ?? '' },
   }
 }
 

@@ -12,6 +12,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { type EpisodeId, type ParentId, parseEpisodeId, type RunId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
 import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
+import type { LearntBranches } from '../../learning/rollout/learnt-branches.ts'
 import { StorageFault } from '../disk/fault.ts'
 import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
 import type { EpisodesTable, ObservationsTable, Schema } from '../sqlite/schema.ts'
@@ -43,8 +44,8 @@ export interface Episodes {
   list(parent: ParentId): Promise<StoredEpisode[]>
   /** Sealed episodes of a run that have their trajectories, page by page in the order of ids; start with `after` empty. */
   page(run: RunId, after: EpisodeId | '', limit: number): Promise<SealedEpisode[]>
-  /** The verified trajectory of a sealed episode. @throws StorageFault `missing` (also where it was deleted), `corrupt` */
-  trajectory(id: EpisodeId): Promise<Trajectory>
+  /** The verified trajectory of a sealed episode. @param branches that are learnt from, all by default @throws StorageFault `missing` (also where it was deleted), `corrupt` */
+  trajectory(id: EpisodeId, branches?: LearntBranches): Promise<Trajectory>
   /** Episodes by outcome, of a run; the unsealed ones under `running`. */
   count(run: RunId): Promise<Partial<Record<Outcome | 'running', number>>>
   /** Episodes of a run's groups by outcome, with those that were not the first attempt and those that came too late; unsealed ones have none. */
@@ -120,7 +121,7 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
       return rows.map(episodeOf).filter(isSealed)
     },
 
-    trajectory: (id) => trajectoryIn(kept, id),
+    trajectory: (id, branches) => trajectoryIn(kept, id, branches),
 
     async count(run) {
       const rows = await db
@@ -255,7 +256,11 @@ async function sealEpisode(
   return { by: precedenceOf(changes), episode }
 }
 
-async function trajectoryIn(kept: KeptEpisodes, id: EpisodeId): Promise<Trajectory> {
+async function trajectoryIn(
+  kept: KeptEpisodes,
+  id: EpisodeId,
+  branches?: LearntBranches,
+): Promise<Trajectory> {
   const episode = await knownEpisode(kept, id)
   if (!isSealed(episode)) throw new StorageFault('missing', `episode ${id} is not sealed yet`)
   if (episode.released !== undefined)
@@ -263,7 +268,7 @@ async function trajectoryIn(kept: KeptEpisodes, id: EpisodeId): Promise<Trajecto
       'missing',
       `the trajectory of episode ${id} was deleted by retention on ${new Date(episode.released).toISOString()}`,
     )
-  return trajectoryOf(episode, await kept.observations.rows(id), await kept.actions.rows(id))
+  return trajectoryOf(episode, await kept.observations.rows(id), await kept.actions.rows(id), branches)
 }
 
 /** The latest, as JSON. The answer to an action that never reached the environment has none. */

@@ -37,6 +37,8 @@ export interface Observations {
   get(episode: EpisodeId, turn: number): Promise<StoredObservation | undefined>
   /** In the order of turns. */
   list(episode: EpisodeId): Promise<StoredObservation[]>
+  /** Removes the observation of a turn, where one is. */
+  remove(episode: EpisodeId, turn: number): Promise<void>
   /** The same as they are stored. */
   rows(episode: EpisodeId): Promise<readonly Selectable<ObservationsTable>[]>
 }
@@ -64,6 +66,7 @@ export function createObservations(db: Kysely<Schema>, statements: Statements): 
     .where('episode', '=', '')
     .where('turn', '=', 0)
     .compile()
+  const removal = db.deleteFrom('observations').where('episode', '=', '').where('turn', '=', 0).compile()
   const rows = db.selectFrom('observations').selectAll().where('episode', '=', '').orderBy('turn').compile()
 
   return {
@@ -86,6 +89,10 @@ export function createObservations(db: Kysely<Schema>, statements: Statements): 
     async get(episode, turn) {
       const row = await statements.first(one, [episode, turn])
       return row === undefined ? undefined : observationOf(row)
+    },
+
+    async remove(episode, turn) {
+      await statements.write(removal, [episode, turn])
     },
 
     rows: (episode) => statements.all(rows, [episode]),

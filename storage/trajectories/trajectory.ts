@@ -9,13 +9,14 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { EpisodeId } from '../../identity/identity.ts'
-import { tokenVersions } from '../../learning/run/version-spans.ts'
+import type { LearntBranches } from '../../learning/rollout/learnt-branches.ts'
 import type { Message } from '../../messages/message.ts'
 import { StorageFault } from '../disk/fault.ts'
 import type { ActionsTable, ObservationsTable } from '../sqlite/schema.ts'
 import { actionOf } from './actions.ts'
 import type { EpisodeEnding, SealedEpisode } from './episode.ts'
 import { observationOf, type StoredObservation, stateKey } from './observations.ts'
+import { type Sequences, sequencesOf } from './sequences.ts'
 
 /** Which version sampled a turn, and where its tokens stand. */
 export interface SampledTurn {
@@ -30,17 +31,9 @@ export interface SampledTurn {
   readonly state?: string
 }
 
-/** Arrays are [time], over all tokens of the episode. */
-export interface Trajectory {
+export interface Trajectory extends Sequences {
   readonly episode: SealedEpisode
-  readonly tokens: Int32Array
-  /** 1 where the policy sampled the token. */
-  readonly lossMask: Uint8Array
-  /** 0 where the mask is 0. */
-  readonly logprobs: Float32Array
-  /** −1 where the mask is 0. */
-  readonly versions: Int32Array
-  /** [turns], in their order. */
+  /** [turns], in their order. A turn whose tokens do not count begins and ends at 0. */
   readonly turns: readonly SampledTurn[]
   /** Reward that the environment paid, over all steps; it contains no penalty. */
   readonly paid: number
@@ -73,6 +66,11 @@ export function trajectoryChecksum(
   for (const row of actions) {
     add('action', JSON.stringify([row.turn, row.version, row.finish]))
     if (row.spans !== null) add('spans', row.spans)
+    if (row.branch !== null) {
+      add('asked', JSON.stringify([row.branch, row.follows, row.form]))
+      add('request', row.request ?? '')
+      add('answer', row.answer ?? '')
+    }
     add('prompt', row.prompt)
     add('tokens', row.tokens)
     add('logprobs', row.logprobs)
@@ -91,23 +89,25 @@ export function trajectoryBytes(
   return (
     observations.reduce((sum, row) => sum + sizeOf(row.messages) + sizeOf(row.info) + sizeOf(row.tools), 0) +
     actions.reduce(
-      (sum, { prompt, tokens, logprobs, message, problems }) =>
+      (sum, { prompt, tokens, logprobs, message, problems, answer }) =>
         sum +
         prompt.byteLength +
         tokens.byteLength +
         logprobs.byteLength +
         sizeOf(message) +
-        sizeOf(problems),
+        sizeOf(problems) +
+        sizeOf(answer),
       0,
     )
   )
 }
 
-/** Verifies and assembles. @throws StorageFault `corrupt` naming the episode */
+/** Verifies and assembles. @param branches that are learnt from @throws StorageFault `corrupt` naming the episode */
 export function trajectoryOf(
   episode: SealedEpisode,
   observationRows: readonly Selectable<ObservationsTable>[],
   actionRows: readonly Selectable<ActionsTable>[],
+  branches: LearntBranches = 'all',
 ): Trajectory {
   const { seal } = episode
   const countedObservations = observationRows.slice(0, seal.observations)
@@ -121,27 +121,14 @@ export function trajectoryOf(
 
   const actions = countedActions.map(actionOf)
   const observations = countedObservations.map(observationOf)
-  const time = actions.reduce((sum, action) => sum + action.prompt.length + action.tokens.length, 0)
-  const tokens = new Int32Array(time)
-  const lossMask = new Uint8Array(time)
-  const logprobs = new Float32Array(time)
-  const versions = new Int32Array(time).fill(-1)
-  const turns: SampledTurn[] = []
-  let at = 0
+  const { places, ...sequences } = sequencesOf(actions, branches)
   let state: string | undefined
-  for (const [turn, action] of actions.entries()) {
+  const turns = actions.map(({ version }, turn): SampledTurn => {
     state = stateIn(observations[turn]) ?? state
     const paid = observations[turn + 1]?.reward ?? 0
-    tokens.set(action.prompt, at)
-    at += action.prompt.length
-    const end = at + action.tokens.length
-    tokens.set(action.tokens, at)
-    logprobs.set(action.logprobs, at)
-    lossMask.fill(1, at, end)
-    versions.set(tokenVersions(action), at)
-    turns.push({ version: action.version, begin: at, end, paid, ...(state === undefined ? {} : { state }) })
-    at = end
-  }
+    const { begin, end } = places[turn] ?? { begin: 0, end: 0 }
+    return { version, begin, end, paid, ...(state === undefined ? {} : { state }) }
+  })
 
   const messages: Message[] = []
   for (let turn = 0; turn < Math.max(observations.length, actions.length); turn++) {
@@ -152,7 +139,7 @@ export function trajectoryOf(
   const paid = observations.reduce((sum, { reward }) => sum + reward, 0)
   const unusable = observations.filter(({ info }) => info.invalid === true).length
   const cutOff = actions.filter(({ finish }) => finish === 'length').length
-  return { episode, tokens, lossMask, logprobs, versions, turns, paid, unusable, cutOff, messages }
+  return { episode, ...sequences, turns, paid, unusable, cutOff, messages }
 }
 
 /** The state that an observation names; an action that could not be read is answered without the environment, which stays as it was. */

@@ -10,12 +10,14 @@
  * - Every proxy carries a limit per attempt and one for the whole sequence, with the reason.
  */
 import {
+  ActivityCancellationType,
   type ActivityInterfaceFor,
   type ActivityOptions,
   type LocalActivityInterfaceFor,
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow'
+import type { AgentActivities } from '../../activities/agents/agent-play.ts'
 import type { BranchActivities } from '../../activities/branches.ts'
 import type { ChildrenActivities } from '../../activities/children.ts'
 import type { EvaluationActivities } from '../../activities/evaluation.ts'
@@ -26,6 +28,7 @@ import type { TrajectoryActivities } from '../../activities/play/trajectory.ts'
 import type { TurnActivities } from '../../activities/play/turns.ts'
 import type { AuditActivities, RunActivities } from '../../activities/run.ts'
 import type { TrainingActivities } from '../../activities/training.ts'
+import type { AgentPlan } from '../../contract/messages.ts'
 import type { QueueRole } from '../../contract/task-queues.ts'
 import { queueHere } from '../page/place.ts'
 
@@ -124,6 +127,17 @@ export function samplingActivities(
 /** Blocks of turns, of an episode that plays where both its environment and the engine are. */
 export function blockActivities(wait: TurnWait) {
   return proxyLocalActivities<TurnActivities>({ ...turnLimits(wait), ...local })
+}
+
+/** An agent's own program, on a worker that samples: its requests are answered where it runs. */
+export function agentActivities({ timeoutSeconds, turnLimit }: AgentPlan, wait: TurnWait) {
+  const longest = Math.ceil(timeoutSeconds + turnLimit * wait.answerSeconds + besideSeconds)
+  return onQueue<AgentActivities>('policy', {
+    startToCloseTimeout: wait.yields ? '12 hours' : `${longest} seconds`, // its own seconds, and those of all its turns
+    scheduleToCloseTimeout: '7 days', // the policy worker may be away over a long weekend
+    retry: { ...retry, maximumAttempts: 20 }, // the turns that were answered are not sampled again
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED, // the program ends before the episode is sealed
+  })
 }
 
 /** The queue on which an episode plays; undefined: its parent's. */

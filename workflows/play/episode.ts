@@ -10,6 +10,8 @@
  * - [EPISODE-4] An episode that branches off plays only the turns from there on; those before it count as its own.
  * - [EPISODE-5] Turns are played in blocks where a process can sample and play them, and a block changes nothing of
  *   what is drawn, stored or rewarded: the episode is the same, turn by turn.
+ * - [EPISODE-6] An episode that an agent's own program plays is one activity, which ends the program with all that it started. A program
+ *   that diverges from its recorded turns ends the episode as `diverged`, without a reward.
  * - The history grows by a few numbers per turn; texts and tokens stay in the store.
  */
 import {
@@ -21,8 +23,9 @@ import {
 } from '@temporalio/workflow'
 import type { SampleRequest } from '../../activities/play/sampling.ts'
 import type { BlockTurn } from '../../activities/play/turns.ts'
-import { lossOf } from '../../contract/episode-loss.ts'
+import { isDivergence, lossOf } from '../../contract/episode-loss.ts'
 import {
+  type AgentPlan,
   type EpisodePlan,
   type EpisodeResult,
   searchAttributes,
@@ -32,6 +35,7 @@ import { drawnAs, seedOfWork, yieldsToTraining } from '../../identity/identity.t
 import { type Outcome, outcomeAfter } from '../../learning/evaluation/outcome.ts'
 import { drawVersion, versionDraws } from '../../learning/rollout/cross-policy.ts'
 import {
+  agentActivities,
   blockActivities,
   branchActivities,
   closingActivities,
@@ -66,7 +70,8 @@ export async function episode(plan: EpisodePlan): Promise<EpisodeResult> {
     ending = await playTurns(plan, tally)
   } catch (error) {
     failure = error
-    ending = { outcome: isCancellation(error) ? 'cancelled' : 'infrastructure_error' }
+    const fault = isDivergence(error) ? 'diverged' : 'infrastructure_error'
+    ending = { outcome: isCancellation(error) ? 'cancelled' : fault }
   }
   const result = await CancellationScope.nonCancellable(() => end(plan, ending, tally, failure))
   if (isCancellation(failure)) throw failure
@@ -74,11 +79,29 @@ export async function episode(plan: EpisodePlan): Promise<EpisodeResult> {
 }
 
 async function playTurns(plan: EpisodePlan, tally: Tally): Promise<Ending> {
-  const { dispatch, episode, from, blockMs } = plan
+  const { dispatch, episode, from, blockMs, agent } = plan
+  if (agent !== undefined) return await playByAgent(plan, agent, tally)
   if (from !== undefined) Object.assign(tally, await branchActivities.beginBranch({ episode, from }))
   return dispatch === 'local' && blockMs !== undefined
     ? await playInBlocks(plan, tally, blockMs)
     : await playTurnByTurn(plan, tally)
+}
+
+/** Leaves the turns to an agent's own program, in one activity. */
+async function playByAgent(plan: EpisodePlan, agent: AgentPlan, tally: Tally): Promise<Ending> {
+  const { seed, versions, temperature, maxTokensPerTurn: maxTokens, attemptsDrawAlike } = plan
+  const { runAgent } = agentActivities(agent, waitOf(plan))
+  const rules = {
+    seed,
+    versions,
+    temperature,
+    maxTokens,
+    ...(attemptsDrawAlike ? { attemptsDrawAlike } : {}),
+  }
+  const played = await runAgent({ ...openingOf(plan), ...rules })
+  tally.turns = played.turns
+  tally.reward = played.reward
+  return { outcome: played.outcome }
 }
 
 /** The request that opens the environment. */

@@ -47,9 +47,17 @@ export function episodeRules(
     ...(isSynchronous(rollout) ? { attemptsDrawAlike: true } : {}),
     dispatch: orchestration.dispatch,
     ...(orchestration.dispatch === 'local' ? { blockMs } : {}),
+    ...agentOf(tasks[taskIndex]),
     answerSeconds: policy.engineTimeoutSeconds + askedSeconds(tasks[taskIndex]),
     ...(orchestration.dashboardUrl ? { dashboardUrl: orchestration.dashboardUrl } : {}),
   }
+}
+
+/** The bounds of the program that plays a task's episodes, where one does. */
+function agentOf(task: RunConfig['tasks'][number] | undefined): Pick<EpisodePlan, 'agent'> {
+  if (task?.agent === undefined) return {}
+  const { timeoutSeconds, turnLimit } = task.agent
+  return { agent: { timeoutSeconds, turnLimit } }
 }
 
 /** Seconds that the tries of a question to each of a task's models may take. */

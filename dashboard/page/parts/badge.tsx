@@ -1,6 +1,6 @@
 /** Badges: the state of a run, the outcome of an episode, in a word and a colour. */
 import type { FunctionComponent } from 'preact'
-import type { Outcome } from '../../../learning/evaluation/outcome.ts'
+import { isRewarded, type Outcome } from '../../../learning/evaluation/outcome.ts'
 import type { RunPhase, RunStatus } from '../../../learning/run/run-phase.ts'
 import { plain } from '../../../learning/statistics/figures.ts'
 
@@ -35,6 +35,7 @@ const outcomeWords: Readonly<Record<Outcome, string>> = {
   invalid_action: 'invalid actions',
   task_limit: 'task limit',
   infrastructure_error: 'infrastructure error',
+  diverged: 'diverged',
   cancelled: 'cancelled',
 }
 
@@ -45,7 +46,7 @@ export const OutcomeBadge: FunctionComponent<{ outcome: Outcome | null; isSucces
 }) => {
   if (outcome === null) return <span class="badge live">playing</span>
   if (isSuccess === true) return <span class="badge won">{outcomeWords[outcome]}</span>
-  const isFault = outcome === 'infrastructure_error' || outcome === 'cancelled'
+  const isFault = !isRewarded(outcome)
   return (
     <span class={`badge ${isFault ? 'mixed' : isSuccess === false ? 'lost' : ''}`}>
       {outcomeWords[outcome]}
