@@ -1,5 +1,5 @@
 /**
- * A connection of a WebSocket that asks and is answered: one message there, one message back (RFC 6455, without extensions).
+ * A connection of a WebSocket that asks and is answered: one message there, one message back.
  *
  * Node's own `WebSocket` cannot end a connection to a server that has stopped answering, and holds a message of any size.
  *
@@ -8,15 +8,10 @@
  * - [SOCKET-2] A message beyond its bound is refused by its announced length, before it is there.
  * - [SOCKET-3] A connection that was lost or closed is gone at once, whatever the server does.
  */
-import { createHash } from 'node:crypto'
-import { type IncomingMessage, request as requestPlain } from 'node:http'
-import { request as requestSecure } from 'node:https'
-import type { Socket } from 'node:net'
+import { WebSocket } from 'ws'
 import { reasonOf } from '../../../faults/reason.ts'
-import { chance } from '../../../machine/services/chance.ts'
 import { clock } from '../../../machine/services/clock.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
-import { FrameReader, opcodes, writeFrame } from './web-socket-frames.ts'
 
 /** Whom to connect to. */
 export interface SocketOptions {
@@ -28,44 +23,28 @@ export interface SocketOptions {
   readonly messageBytes: number
 }
 
-const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-
 /** Connects. @throws EnvironmentFault `backend` where it cannot be */
 export function connectSocket(options: SocketOptions): Promise<RequestSocket> {
   const { url, headers, shown, connectMs, messageBytes } = options
-  const key = chance.bytes(16).toString('base64')
-  const accepted = createHash('sha1')
-    .update(key + magic)
-    .digest('base64')
   const { promise, resolve, reject } = Promise.withResolvers<RequestSocket>()
-  const fail = (words: string, cause?: unknown) =>
-    reject(new EnvironmentFault('backend', `${shown}: ${words}`, { cause }))
-  const asking = (url.protocol === 'https:' ? requestSecure : requestPlain)(url, {
-    headers: {
-      ...headers,
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': key,
-    },
+  const socket = new WebSocket(url, {
+    headers,
+    handshakeTimeout: connectMs,
+    maxPayload: messageBytes,
+    perMessageDeflate: false,
   })
-  const late = clock.after(connectMs, () => {
-    fail(`no WebSocket at ${url.pathname} within ${connectMs / 1000} s`)
-    asking.destroy()
+  const fail = (cause: Error) =>
+    reject(
+      new EnvironmentFault('backend', `${shown}: no WebSocket at ${url.pathname} (${reasonOf(cause)})`, {
+        cause,
+      }),
+    )
+  socket.once('error', fail)
+  socket.once('open', () => {
+    socket.off('error', fail)
+    resolve(new RequestSocket(socket, shown, messageBytes))
   })
-  asking.once('error', (cause) => fail(`cannot be reached (${reasonOf(cause)})`, cause))
-  asking.once('response', (response: IncomingMessage) => {
-    response.destroy()
-    fail(`no WebSocket at ${url.pathname}: it answered with status ${response.statusCode}`)
-  })
-  asking.once('upgrade', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (response.headers['sec-websocket-accept'] !== accepted) {
-      socket.destroy()
-      fail(`no WebSocket at ${url.pathname}: its handshake is wrong`)
-    } else resolve(new RequestSocket(socket, head, shown, messageBytes))
-  })
-  asking.end()
-  return promise.finally(() => late.cancel())
+  return promise
 }
 
 interface Waiting {
@@ -75,23 +54,26 @@ interface Waiting {
 
 /** A connection that is open. */
 export class RequestSocket {
-  readonly #socket: Socket
-  readonly #frames: FrameReader
+  readonly #socket: WebSocket
   readonly #shown: string
   #waiting: Waiting | undefined
   /** A message that came before it was asked for, such as a refusal. */
   #early: string | undefined
   #fault: EnvironmentFault | undefined
 
-  constructor(socket: Socket, head: Buffer, shown: string, messageBytes: number) {
+  constructor(socket: WebSocket, shown: string, messageBytes: number) {
     this.#socket = socket
     this.#shown = shown
-    this.#frames = new FrameReader(messageBytes)
-    socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#read(chunk))
-    socket.once('error', (cause) => this.#lose(`the connection was lost (${reasonOf(cause)})`))
-    socket.once('close', () => this.#lose('the connection was lost'))
-    if (head.length > 0) this.#read(head)
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) this.#lose('sent a message that is no text')
+      else this.#hear(data.toString())
+    })
+    socket.on('error', (cause: NodeJS.ErrnoException) => {
+      const isTooLong = cause.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
+      const reason = isTooLong ? `a message of more than ${messageBytes} bytes` : reasonOf(cause)
+      this.#lose(`the connection was lost (${reason})`, cause)
+    })
+    socket.once('close', () => this.#lose('the server ended the session'))
   }
 
   /**
@@ -111,7 +93,7 @@ export class RequestSocket {
     this.#waiting = { resolve, reject }
     const late = clock.after(withinMs, () => this.#lose(`did not answer ${what} within ${withinMs / 1000} s`))
     try {
-      this.#socket.write(writeFrame(opcodes.text, Buffer.from(message), chance.bytes(4)))
+      this.#socket.send(message)
       return await promise
     } finally {
       late.cancel()
@@ -129,23 +111,9 @@ export class RequestSocket {
     if (this.#fault !== undefined) return
     this.#fault = new EnvironmentFault('session_lost', `${this.#shown}: the session was closed`)
     this.#waiting?.reject(this.#fault)
-    // 1000: the purpose of the connection is fulfilled.
-    const farewell = writeFrame(opcodes.close, Buffer.from([0x03, 0xe8]), chance.bytes(4))
-    this.#socket.write(farewell, () => this.#socket.destroy())
-    if (this.#socket.writableNeedDrain) this.#socket.destroy()
-  }
-
-  #read(chunk: Buffer): void {
-    try {
-      for (const { opcode, payload } of this.#frames.read(chunk)) {
-        if (opcode === opcodes.ping) this.#socket.write(writeFrame(opcodes.pong, payload, chance.bytes(4)))
-        else if (opcode === opcodes.close) this.#lose('the server closed the session')
-        else if (opcode === opcodes.text) this.#hear(payload.toString('utf8'))
-        else if (opcode !== opcodes.pong) this.#lose('sent a message that is no text')
-      }
-    } catch (cause) {
-      this.#lose(reasonOf(cause), cause)
-    }
+    // The goodbye is written at once where the server reads; one that does not is not waited for.
+    this.#socket.close()
+    this.#socket.terminate()
   }
 
   #hear(message: string): void {
@@ -160,7 +128,7 @@ export class RequestSocket {
   #lose(words: string, cause?: unknown): EnvironmentFault {
     this.#fault ??= new EnvironmentFault('session_lost', `${this.#shown}: ${words}`, { cause })
     this.#waiting?.reject(this.#fault)
-    this.#socket.destroy()
+    this.#socket.terminate()
     return this.#fault
   }
 }
