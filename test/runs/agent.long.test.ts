@@ -35,7 +35,7 @@ beforeAll(async () => {
   await session.start(run, configSchema.parse({ ...config, tasks }))
   await session.result(run)
   store = await openStore(homeAt(home).storeFile)
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   await store?.close()
