@@ -144,6 +144,7 @@ test('every sub-command has help with an example', () => {
     'play',
     'replay',
     'check',
+    'serve',
   ])
   for (const command of env.commands) {
     let help = ''

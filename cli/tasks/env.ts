@@ -32,6 +32,7 @@ import { Table } from '../terminal/table.ts'
 import { openTerminal } from '../terminal/terminal.ts'
 import { environmentCheckCommand } from './env-check.ts'
 import { firstSteps, testEnvironment, writeEnvironment } from './env-new.ts'
+import { environmentServeCommand } from './env-serve.ts'
 import { askingPerson } from './person-answers.ts'
 import { tasksAt } from './task-address.ts'
 import { callFault, openTask, type TaskFlags, warn, withTaskFlags } from './task-flags.ts'
@@ -130,6 +131,7 @@ Example:
       }
     })
   env.addCommand(environmentCheckCommand())
+  env.addCommand(environmentServeCommand())
   return env
 }
 

@@ -20,6 +20,10 @@ const protocols: Readonly<Record<RemoteAddress['protocol'], () => Promise<Protoc
     const { offeredByOpenEnv, openOpenEnv } = await import('./openenv/openenv.ts')
     return { offered: offeredByOpenEnv, open: openOpenEnv }
   },
+  async agentrl() {
+    const { offeredByAgentRl, openAgentRl } = await import('./agentrl/agentrl.ts')
+    return { offered: offeredByAgentRl, open: openAgentRl }
+  },
 }
 
 /** Turns of an episode unless configured otherwise: a server does not say. */

@@ -9,7 +9,7 @@
 import { Fault } from '../../faults/fault.ts'
 
 /** The protocols of servers of environments. */
-export const remoteProtocols = ['openenv'] as const
+export const remoteProtocols = ['openenv', 'agentrl'] as const
 export type RemoteProtocol = (typeof remoteProtocols)[number]
 
 /** A server's address. */
