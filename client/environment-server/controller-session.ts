@@ -62,6 +62,8 @@ const statuses: Readonly<Record<NonNullable<StepResult['outcome']>, string>> = {
   context_limit: 'task limit reached',
   invalid_action: 'agent invalid action',
   infrastructure_error: 'task error',
+  // Of an agent's own program; an environment never ends so.
+  diverged: 'task error',
   cancelled: 'cancelled',
 }
 
