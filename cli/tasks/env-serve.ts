@@ -12,12 +12,14 @@ import { CallFault } from '../terminal/failure.ts'
 import { watchInterrupts } from '../terminal/interrupt.ts'
 import { homeOption, jsonOption, portNumber, positiveInteger } from '../terminal/options.ts'
 import { openTerminal } from '../terminal/terminal.ts'
+import { taskAt } from './task-address.ts'
 import { openTask } from './task-flags.ts'
 
 interface ServeFlags {
   readonly split?: string
   readonly size: number
   readonly places: number
+  readonly turnLimit?: number
   readonly host: string
   readonly port: number
   readonly home: string
@@ -32,6 +34,7 @@ export function environmentServeCommand(): Command {
     .option('--split <name>', 'split of every task; its first by default')
     .option('--size <n>', 'instances of a task that are offered', positiveInteger, 1000)
     .option('--places <n>', 'sessions of a task at once', positiveInteger, 64)
+    .option('--turn-limit <n>', "turns of a session; the task's own by default", positiveInteger)
     .option('--port <n>', 'port; any free one by default', portNumber, 0)
     .option('--host <host>', 'where to listen; another than loopback needs PERDURE_ENV_TOKEN', loopback)
     .addOption(homeOption())
@@ -49,7 +52,9 @@ async function serve(addresses: readonly string[], flags: ServeFlags): Promise<v
   for (const address of addresses) {
     const task = closing.adopt(await openTask(address, flags), (opened) => opened.close())
     const { name: split, size } = splitOf(address, task, flags.split)
-    tasks.push({ name: nameOf(address), task, split, size: Math.min(size, flags.size) })
+    const { turnLimit, turnLimitCompletes } = await taskAt(address)
+    const turns = { turnLimit: flags.turnLimit ?? turnLimit, turnLimitCompletes }
+    tasks.push({ name: nameOf(address), task, split, size: Math.min(size, flags.size), ...turns })
   }
   const token = process.env.PERDURE_ENV_TOKEN
   const { host, port, places } = flags

@@ -3,6 +3,7 @@
  *
  * Invariants
  * - [CONTROLLER-SESSION-1] A fault of an environment is the status "task error", which carries no reward.
+ * - [CONTROLLER-SESSION-2] After as many turns as its task has a session is over, so that no agent plays without an end.
  */
 import { z } from 'zod'
 import { type Environment, EnvironmentFault, type StepResult } from '../../envs/contract/environment.ts'
@@ -67,26 +68,38 @@ const statuses: Readonly<Record<NonNullable<StepResult['outcome']>, string>> = {
   cancelled: 'cancelled',
 }
 
+/** A task's name, and after how many turns its sessions are over. */
+export interface SessionRules {
+  readonly name: string
+  readonly turnLimit: number
+  readonly turnLimitCompletes?: boolean | undefined
+}
+
 /** A session over an environment of this process. */
 export class OwnSession implements ControllerSession {
-  readonly task: string
   readonly index: number | string
+  readonly #rules: SessionRules
   readonly #environment: Environment
   #earned = 0
+  #turns = 0
 
-  private constructor(task: string, index: number | string, environment: Environment) {
-    this.task = task
+  private constructor(rules: SessionRules, index: number | string, environment: Environment) {
+    this.#rules = rules
     this.index = index
     this.#environment = environment
   }
 
+  get task(): string {
+    return this.#rules.name
+  }
+
   /** Begins an instance. */
   static async begin(
-    task: string,
+    rules: SessionRules,
     index: number | string,
     { environment, instance }: { readonly environment: Environment; readonly instance: string },
   ): Promise<{ readonly session: OwnSession; readonly answer: ControllerAnswer }> {
-    const session = new OwnSession(task, index, environment)
+    const session = new OwnSession(rules, index, environment)
     const answer = await session.#answering(async () => {
       const { messages } = await environment.reset(instance)
       return session.#answer({ messages, reward: 0, done: false, info: {} }, [])
@@ -107,6 +120,7 @@ export class OwnSession implements ControllerSession {
     }
     return await this.#answering(async () => {
       const result = await this.#environment.step(action)
+      this.#turns += 1
       return this.#answer(
         result,
         calls.map(({ id }) => id),
@@ -130,16 +144,19 @@ export class OwnSession implements ControllerSession {
   /** @param ids those of the calls that it answers, in their order */
   #answer({ messages, reward, done, outcome }: StepResult, ids: readonly string[]): ControllerAnswer {
     this.#earned += reward
+    const { turnLimit, turnLimitCompletes } = this.#rules
+    const isOver = done || this.#turns >= turnLimit
+    const ending = done ? (outcome ?? 'completed') : turnLimitCompletes === true ? 'completed' : 'turn_limit'
     let answered = 0
     return {
       messages: messages.map((message) =>
         wireMessage(message, ids[message.role === 'tool' ? answered++ : -1]),
       ),
       tools: this.#environment.tools,
-      status: done ? statuses[outcome ?? 'completed'] : 'running',
-      finish: done,
+      status: isOver ? statuses[ending] : 'running',
+      finish: isOver,
       reward,
-      metrics: done ? { score: this.#earned } : {},
+      metrics: isOver ? { score: this.#earned } : {},
     }
   }
 }

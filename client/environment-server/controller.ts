@@ -25,6 +25,10 @@ export interface OwnTask {
   readonly split: string
   /** Indices that are offered, from 0. */
   readonly size: number
+  /** Turns after which a session is over. */
+  readonly turnLimit: number
+  /** Whether it has completed then. */
+  readonly turnLimitCompletes?: boolean | undefined
 }
 
 /** Tasks and places. */
@@ -215,13 +219,14 @@ export class Controller {
     }
   }
 
-  async #own({ name, task, split, size }: OwnTask, index: number | string) {
+  async #own(own: OwnTask, index: number | string) {
+    const { name, task, split, size } = own
     // As workers answer it: the request was understood, and there is nothing to play.
     if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < size))
       return { session: nothing(name, index), answer: taskError }
     const environment = await task.create()
     const instance = task.instanceAt(split, index)
-    return await OwnSession.begin(name, index, { environment, instance })
+    return await OwnSession.begin(own, index, { environment, instance })
   }
 
   #closeIdle(): void {

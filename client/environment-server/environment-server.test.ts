@@ -30,9 +30,13 @@ async function opened({ open }: EnvironmentDefinition): Promise<Task> {
   return task
 }
 
-async function served(name: string, task: Task, places = 8, size = 1000): Promise<EnvironmentServer> {
+async function served(
+  name: string,
+  task: Task,
+  { places = 8, size = 1000, turnLimit = 1000 } = {},
+): Promise<EnvironmentServer> {
   const split = task.splits[0]?.name ?? ''
-  const tasks = [{ name, task, split, size }]
+  const tasks = [{ name, task, split, size, turnLimit }]
   const server = await serveEnvironments({ tasks, places, port: 0 })
   closing.push(() => server.close())
   return server
@@ -139,9 +143,20 @@ describe('a task that is served', () => {
     expect(await sessions()).toEqual({})
   })
 
+  // [CONTROLLER-SESSION-2]
+  it('is over after the turns of its task, and has what it earned', async () => {
+    const task = await reached(await served('g', await opened(guessNumber), { turnLimit: 2 }), 'g')
+    const session = await task.create()
+    await session.reset('all/0')
+    const words: AssistantMessage = { role: 'assistant', content: 'Hm.' }
+    expect(await session.step(words)).toMatchObject({ done: false })
+    expect(await session.step(words)).toMatchObject({ done: true, outcome: 'task_limit', reward: 0 })
+    await session.close()
+  })
+
   // [CONTROLLER-1]
   it('waits for a place when all are taken', async () => {
-    const task = await reached(await served('g', await opened(guessNumber), 1), 'g')
+    const task = await reached(await served('g', await opened(guessNumber), { places: 1 }), 'g')
     const [first, second] = [await task.create(), await task.create()]
     await first.reset('all/0')
     const waiting = second.reset('all/1')
@@ -235,7 +250,7 @@ it('a session that no one asks is closed after half an hour', async () => {
   const task = await opened(guessNumber)
   const clock = simulatedClock()
   await withClock(clock, async () => {
-    const tasks = [{ name: 'g', task, split: 'train', size: 10 }]
+    const tasks = [{ name: 'g', task, split: 'train', size: 10, turnLimit: 5 }]
     const controller = new Controller({ tasks, places: 1 })
     await controller.start('g', 0, new AbortController().signal)
     await clock.advance(29 * 60_000)
