@@ -25,6 +25,10 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
   [['bridges/', 'envs/bridges/'], ['envs/bridges/python-libraries.nightly.test.ts']],
   [['client/serving/', 'policy/endpoint/'], ['client/serving/clients/python-clients.nightly.test.ts']],
   [['envs/remote/'], ['envs/remote/openenv/openenv.nightly.test.ts']],
+  [
+    ['client/environment-server/', 'envs/remote/agentrl/'],
+    ['client/environment-server/agentrl.nightly.test.ts'],
+  ],
   [['learning/', 'examples/'], ['test/runs/learning.nightly.test.ts']],
   [
     ['client/experiment/', 'workflows/experiment', 'learning/'],

@@ -7,7 +7,9 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const python = process.env.PERDURE_ENVIRONMENTS_PYTHON ?? 'python3'
@@ -37,19 +39,19 @@ export async function freePort(): Promise<number> {
 /**
  * Starts a server, and waits until it answers.
  * @param args with PORT in the place of the port
- * @param path of a page that it answers with status 200
+ * @param path of a page that it answers with status 200 @param folder below `test/peers` where it starts
  */
 export async function startPython(
   args: readonly string[],
   path: string,
-  port?: number,
+  { port, folder = '.' }: { readonly port?: number | undefined; readonly folder?: string } = {},
 ): Promise<PythonServer> {
   const at = port ?? (await freePort())
   const url = `http://127.0.0.1:${at}`
   const child = spawn(
     python,
     args.map((word) => word.replaceAll('PORT', String(at))),
-    { cwd: join(import.meta.dirname), stdio: ['ignore', 'ignore', 'pipe'] },
+    { cwd: join(import.meta.dirname, folder), stdio: ['ignore', 'ignore', 'pipe'] },
   )
   let said = ''
   child.stderr.on('data', (text: Buffer) => {
@@ -72,5 +74,24 @@ export async function startPython(
       child.kill('SIGKILL')
       await once(child, 'close')
     },
+  }
+}
+
+/** Runs a program to its end in an empty folder. @returns what it wrote */
+export async function runPython(args: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-peer-'))
+  try {
+    // Vitest's own variables, such as BASE_URL, are settings of some programs.
+    const { PATH, HOME } = process.env
+    const child = spawn(python, args, { cwd: folder, env: { PATH, HOME }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => {
+        said += text.toString()
+      })
+    await once(child, 'close')
+    return said
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }

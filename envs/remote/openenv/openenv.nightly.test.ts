@@ -20,7 +20,7 @@ describe.skipIf(!pythonHas('openenv', 'fastmcp'))('a server of openenv', () => {
   })
 
   async function start(program: string, places: number, port?: number): Promise<PythonServer> {
-    const server = await startPython([`openenv/${program}.py`, 'PORT', String(places)], '/health', port)
+    const server = await startPython([`openenv/${program}.py`, 'PORT', String(places)], '/health', { port })
     started.push(server)
     return server
   }
