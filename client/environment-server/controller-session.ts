@@ -63,7 +63,7 @@ const statuses: Readonly<Record<NonNullable<StepResult['outcome']>, string>> = {
   context_limit: 'task limit reached',
   invalid_action: 'agent invalid action',
   infrastructure_error: 'task error',
-  // Of an agent's own program; an environment never ends so.
+  // Only an agent's own program diverges, never an environment.
   diverged: 'task error',
   cancelled: 'cancelled',
 }

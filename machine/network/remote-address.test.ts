@@ -18,7 +18,9 @@ it.each(['foo+http://host', 'http://host:8000', 'openenv+http://', 'openenv+ftp:
   (text) => {
     expect(isRemoteAddress(text)).toBe(true)
     expect(() => readRemoteAddress(text)).toThrow(AddressFault)
-    expect(() => readRemoteAddress(text)).toThrow(`"${text}": expected openenv+http(s)://HOST:PORT[#NAME] or agentrl+http(s)://HOST:PORT[#NAME]`)
+    expect(() => readRemoteAddress(text)).toThrow(
+      `"${text}": expected openenv+http(s)://HOST:PORT[#NAME] or agentrl+http(s)://HOST:PORT[#NAME]`,
+    )
   },
 )
 

@@ -16,9 +16,7 @@ import { AgentRlSession } from './agentrl-session.ts'
 
 const settingsSchema = z.strictObject({
   ...remoteSettings,
-  splits: z
-    .record(z.string().regex(/^[\w-]{1,40}$/), z.string().regex(/^\d+-\d+$/))
-    .optional(),
+  splits: z.record(z.string().regex(/^[\w-]{1,40}$/), z.string().regex(/^\d+-\d+$/)).optional(),
 })
 
 const expected = 'the /api of an AgentRL controller (agentrl-worker 0.4, or `perdure env serve`)'
