@@ -5,7 +5,7 @@
  * Invariants
  * - Engine, environment, update and the rules of overlapping are those of a run. Figures are of one seed: two tries differ by some
  *   three points where nothing else does.
- * - Evaluated games are played greedily, and are not learnt from.
+ * - Evaluated games are played at the temperature of their suite, and are not learnt from.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -121,13 +121,14 @@ async function startedConfig(
 async function measured({ run, serving, version, games }: Measurement): Promise<readonly Figure[]> {
   const { opened } = run
   const figures: Figure[] = []
-  for (const [index, { name, split }] of opened.config.evaluation.suites.entries()) {
+  for (const [index, suite] of opened.config.evaluation.suites.entries()) {
+    const { name } = suite
     let [next, won, earned] = [0, 0, 0]
     const playOn = async (): Promise<void> => {
       while (next < games) {
         const position = next++
         const group = groupId(opened.run, firstMeasuredGroup * (index + 1) + position)
-        const playing = { opened, serving, version: () => version, pool: [], measuredIn: split }
+        const playing = { opened, serving, version: () => version, pool: [], measuredIn: suite }
         const { episode } = await playEpisode(episodeId(group, version, 1), position, playing)
         if (episode.seal.success) won += 1
         earned += episode.seal.reward ?? 0

@@ -24,8 +24,8 @@ export interface Playing {
   /** The newest version when a turn is sampled. */
   readonly version: () => number
   readonly pool: readonly number[]
-  /** Plays greedily in this split of the first task, not to train. */
-  readonly measuredIn?: string
+  /** Plays the first task as this suite does, not to train. */
+  readonly measuredIn?: { readonly split: string; readonly temperature: number }
 }
 
 interface Turn {
@@ -43,13 +43,13 @@ export async function playEpisode(id: EpisodeId, position: number, playing: Play
   const { run, config } = opened
   const { definition, task } = await opened.task(0)
   const entry = config.tasks[0]
-  const wanted = measuredIn ?? entry?.split
+  const wanted = measuredIn?.split ?? entry?.split
   const split = task.splits.find(({ name }) => name === wanted)
   if (split === undefined) throw new RangeError(`${definition.name} has no split ${wanted}`)
   const instance = task.instanceAt(split.name, instanceOrder(split.size, position))
   const chat = await serving.chat(run)
   const draw = uniforms(seedOfWork(config.seed, id, 'versions'))
-  const temperature = measuredIn === undefined ? config.rollout.temperature : 0
+  const temperature = measuredIn?.temperature ?? config.rollout.temperature
   const rule = { staleShare: config.crossPolicy.staleShare, pool }
   const environment = await task.create()
   const turns: Turn[] = []
