@@ -5,6 +5,8 @@ import { cacheFolder } from './machine/files/folder.ts'
 
 const long = ['**/*.long.test.ts']
 const nightly = ['**/*.nightly.test.ts']
+/** They run whole commands, which a busy machine slows down: only a hang takes so long. */
+const patient = { testTimeout: 300_000, hookTimeout: 300_000 }
 /** The tests that `npm test -- --long` has chosen; else all. */
 const chosen = process.env.PERDURE_NIGHTLY_TESTS?.split(',')
 const processes = ['test/**/*.test.ts']
@@ -28,8 +30,11 @@ export default defineConfig({
     hookTimeout: 120_000,
     // They run in the order of their names: no long file is left alone at the end.
     projects: [
-      { extends: true, test: { name: 'long', include: long, exclude: elsewhere } },
-      { extends: true, test: { name: 'nightly', include: chosen ?? nightly, exclude: elsewhere } },
+      { extends: true, test: { ...patient, name: 'long', include: long, exclude: elsewhere } },
+      {
+        extends: true,
+        test: { ...patient, name: 'nightly', include: chosen ?? nightly, exclude: elsewhere },
+      },
       {
         extends: true,
         test: { name: 'processes', include: processes, exclude: [...elsewhere, ...long, ...nightly] },
