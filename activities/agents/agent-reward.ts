@@ -4,12 +4,14 @@
  * Invariants
  * - [AGENT-REWARD-1] A reward that is missing, no number, or beyond the bounds is a fault by name, never a reward of 0.
  */
+
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { codeOf } from '../../faults/system-error.ts'
 import { isRewarded, type Outcome, outcomes } from '../../learning/evaluation/outcome.ts'
 import { largestReward } from '../../learning/evaluation/reward.ts'
 import { excerptOf } from '../../machine/processes/line-child.ts'
+import { readJson } from '../../messages/read-json.ts'
 import { AgentFault } from './agent-fault.ts'
 
 export interface GivenReward {
@@ -42,7 +44,7 @@ export async function rewardInFile(file: string): Promise<GivenReward> {
       'no_reward',
       'the agent ended without a reward: write a line to the file that PERDURE_RESULT_FILE names',
     )
-  return givenReward(jsonIn(line), "the last line of the agent's result file")
+  return givenReward(readJson(line), "the last line of the agent's result file")
 }
 
 async function lastPartOf(file: string): Promise<string> {
@@ -55,13 +57,5 @@ async function lastPartOf(file: string): Promise<string> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return ''
     throw error
-  }
-}
-
-function jsonIn(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }

@@ -10,7 +10,8 @@ import { compactAddedTokens } from '../../policy/templates/compact-template.ts'
 import { trainTokenizer } from '../../policy/tokenizer/byte-pair-training.ts'
 import { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { Store } from '../../storage/store.ts'
-import { type AgentLimits, AgentSession } from './agent-session.ts'
+import type { AgentLimits } from './agent-limits.ts'
+import { AgentSession } from './agent-session.ts'
 
 const tokenizer = Tokenizer.parse(
   trainTokenizer(['look around, take the lamp'], {

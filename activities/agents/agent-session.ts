@@ -27,19 +27,9 @@ import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import type { TurnTime } from '../../storage/trajectories/turn-time.ts'
 import type { Serving } from '../play/serving.ts'
 import { AgentFault } from './agent-fault.ts'
+import { type AgentLimits, tooLong, within } from './agent-limits.ts'
 import { contextOf, noTools, treeTurn } from './agent-turns.ts'
 import { type TreePlace, type TreeTurn, TurnTree } from './turn-tree.ts'
-
-/** Bounds of one episode. */
-export interface AgentLimits {
-  readonly turnLimit: number
-  /** Prompt and sampled tokens of all turns. */
-  readonly tokenLimit: number
-  /** Tokens of a context. */
-  readonly contextLength: number
-  /** Tokens of one answer. */
-  readonly maxTokens: number
-}
 
 /** Why the session takes no more requests. */
 export type SessionEnd =
@@ -380,21 +370,11 @@ export class AgentSession {
   }
 }
 
-function within(most: number, tokens: Int32Array): Int32Array | undefined {
-  return tokens.length <= most ? tokens : undefined
-}
-
 /** Digest of form, prompts and wishes: requests that agree in them are equal. */
 function digestOf(path: string, isStreamed: boolean, { prompts, wish }: Asked): string {
   return createHash('sha256')
     .update(JSON.stringify([path, isStreamed, prompts, wish]))
     .digest('base64')
-}
-
-/** The words are those by which agents know that they have to shorten a conversation. */
-function tooLong({ contextLength, maxTokens }: AgentLimits, { param }: Asked): RequestFault {
-  const words = `prompt is too long: the maximum context length is ${contextLength} tokens, of which an answer may take ${maxTokens}`
-  return new RequestFault('too_long', words, param)
 }
 
 /** Messages in a few words. */

@@ -14,9 +14,11 @@
  * Invariants
  * - Whatever the process answers is checked against these schemas before it is used.
  */
+
 import { z } from 'zod'
 import { argumentsText } from '../../messages/exact-arguments.ts'
 import type { AssistantMessage, ToolSpec } from '../../messages/message.ts'
+import { readJson } from '../../messages/read-json.ts'
 import type { StepResult } from '../contract/environment.ts'
 
 const facts = z.record(z.string(), z.json())
@@ -70,7 +72,7 @@ export const observationSchema = z.object({
 const calledArguments = z.union([
   facts,
   z.string().transform((text, context) => {
-    const read = facts.safeParse(parsed(text))
+    const read = facts.safeParse(readJson(text))
     if (read.success) return read.data
     context.addIssue({ code: 'custom', message: `expected a JSON object, got ${text.slice(0, 100)}` })
     return z.NEVER
@@ -89,14 +91,6 @@ export const demonstratedSchema = z.object({
     )
     .nullable(),
 })
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 export const stepSchema = z
   .object({

@@ -9,6 +9,7 @@
  * - [PUBLISHED-TEMPLATE-1] A conversation that is rendered by it is that which episodes have: tools, calls, answers and the prompt for an action.
  */
 import { z } from 'zod'
+import { readJson } from '../../messages/read-json.ts'
 import { type BuiltInFormat, chatTemplates } from '../templates/chat-format.ts'
 import { afterTools, beforeTools } from '../templates/hermes-template.ts'
 import {
@@ -30,7 +31,8 @@ export function servingFiles(
   tokenizer: string,
   spoken: SpokenChat,
 ): Readonly<Record<string, string>> {
-  const parsed = tokenizerSchema.safeParse(jsonOf(tokenizer))
+  // Whether it is a tokenizer is said where it is used as one.
+  const parsed = tokenizerSchema.safeParse(readJson(tokenizer))
   if (!parsed.success) return {}
   const { added_tokens: added } = parsed.data
   const { template, ends, tokens } = published(spoken, added)
@@ -62,14 +64,6 @@ function published({ chat, modelChat }: SpokenChat, added: readonly GivenToken[]
     added.filter(({ content }) => content === text).map(({ id }) => id),
   )
   return { template: publishedTemplates[chat], tokens: {}, ends }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // whether it is a tokenizer is said where it is used as one
-  }
 }
 
 function render(value: object): string {

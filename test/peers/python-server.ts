@@ -8,9 +8,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../host/free-port.ts'
 
 const python = process.env.PERDURE_ENVIRONMENTS_PYTHON ?? 'python3'
 
@@ -24,16 +24,6 @@ export interface PythonServer {
   readonly port: number
   signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void
   close(): Promise<void>
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /**

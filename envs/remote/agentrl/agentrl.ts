@@ -7,16 +7,16 @@
  */
 import { z } from 'zod'
 import type { RemoteAddress } from '../../../machine/network/remote-address.ts'
+import { readJson } from '../../../messages/read-json.ts'
 import { EnvironmentFault, type Task, type TaskOptions } from '../../contract/environment.ts'
 import { instanceIn, placeOf } from '../../contract/indexed-splits.ts'
-import { settingsOf } from '../../contract/task-settings.ts'
-import { remoteSettings } from '../base/remote-settings.ts'
+import { remoteSettings, remoteSettingsOf, splitName } from '../base/remote-settings.ts'
 import { askForJson, askServer, expecting, headersOf, healthMs, type RemoteServer } from '../base/server.ts'
 import { AgentRlSession } from './agentrl-session.ts'
 
 const settingsSchema = z.strictObject({
   ...remoteSettings,
-  splits: z.record(z.string().regex(/^[\w-]{1,40}$/), z.string().regex(/^\d+-\d+$/)).optional(),
+  splits: z.record(splitName, z.string().regex(/^\d+-\d+$/)).optional(),
 })
 
 const expected = 'the /api of an AgentRL controller (agentrl-worker 0.4, or `perdure env serve`)'
@@ -33,14 +33,8 @@ export async function offeredByAgentRl(address: RemoteAddress): Promise<readonly
 }
 
 /** @param name of the task here, and there where the address has no other @throws EnvironmentFault */
-export async function openAgentRl(
-  name: string,
-  address: RemoteAddress,
-  { settings: given, dataDir }: TaskOptions,
-): Promise<Task> {
-  const settings = settingsOf(name, settingsSchema, given)
-  if (dataDir !== undefined)
-    throw new EnvironmentFault('bad_settings', `${name} reads no data folder: leave \`data\` out`)
+export async function openAgentRl(name: string, address: RemoteAddress, options: TaskOptions): Promise<Task> {
+  const settings = remoteSettingsOf(name, settingsSchema, options)
   const server = { address, headers: headersOf(address, settings.headers) }
   const task = address.name ?? name
   const indices = await expecting(expected, () => indicesOf(server, task))
@@ -74,7 +68,7 @@ async function indicesOf(server: RemoteServer, task: string): Promise<readonly I
     lost: 'backend',
   } as const
   const answer = await askServer(server, request)
-  const read = indicesSchema.safeParse(answer.status === 200 ? jsonOrNothing(answer.text) : undefined)
+  const read = indicesSchema.safeParse(answer.status === 200 ? readJson(answer.text) : undefined)
   if (read.success) return read.data
   const offered: readonly string[] = await offeredByAgentRl(server.address).catch(() => [])
   const { shown } = server.address
@@ -87,14 +81,6 @@ async function indicesOf(server: RemoteServer, task: string): Promise<readonly I
     offered.includes(task) ? 'backend' : 'bad_settings',
     `${shown}: the server offers no "${task}": use ${offered.map((each) => `#${each}`).join(', ')}`,
   )
-}
-
-function jsonOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function divided(indices: readonly Index[]): ReadonlyMap<string, readonly Index[]> {

@@ -7,6 +7,7 @@
  * - [OPENENV-2] An action that the server finds invalid is its answer in words; the session continues.
  */
 import { z } from 'zod'
+import { readJson } from '../../../messages/read-json.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
 import { addressOf, answerBytes, excerpt, healthMs, type RemoteServer, ServerFull } from '../base/server.ts'
 import { connectSocket, type RequestSocket } from '../base/web-socket.ts'
@@ -72,7 +73,7 @@ export class OpenEnvConnection {
 
   async #ask(type: 'reset' | 'step', data: string, withinMs: number): Promise<Observed | Refused> {
     const text = await this.#socket.request(`{"type":"${type}","data":${data}}`, type, withinMs)
-    const read = answerSchema.safeParse(parsed(text))
+    const read = answerSchema.safeParse(readJson(text))
     if (!read.success)
       throw this.#socket.lose(`answered ${type} in a form that is not OpenEnv's: ${excerpt(text)}`)
     const answer = read.data
@@ -97,12 +98,4 @@ function wordsOf(message: string, errors: z.output<typeof errorSchema>['errors']
     .map(({ loc, msg }) => (loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`))
   const words = rules.length === 0 ? message : rules.join('; ')
   return words.length > 500 ? `${words.slice(0, 500)}…` : words
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

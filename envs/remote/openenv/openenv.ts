@@ -9,6 +9,7 @@
 import { z } from 'zod'
 import { seedOf } from '../../../identity/identity.ts'
 import type { RemoteAddress } from '../../../machine/network/remote-address.ts'
+import { readJson } from '../../../messages/read-json.ts'
 import { type AgentTool, fieldsOf, refused } from '../../contract/agent-tool.ts'
 import {
   EnvironmentFault,
@@ -18,10 +19,9 @@ import {
   type TaskOptions,
 } from '../../contract/environment.ts'
 import { instanceIn, placeOf } from '../../contract/indexed-splits.ts'
-import { settingsOf } from '../../contract/task-settings.ts'
 import { type Opening, type SessionRules, ToolSession } from '../../contract/tool-session.ts'
 import { nothingToRead, observedText } from '../base/observed-text.ts'
-import { remoteSettings } from '../base/remote-settings.ts'
+import { remoteSettings, remoteSettingsOf, splitName } from '../base/remote-settings.ts'
 import {
   askForJson,
   askServer,
@@ -36,9 +36,7 @@ import { actTool, callsTools, mcpTools, type OpenEnvPlay } from './openenv-tools
 
 const settingsSchema = z.strictObject({
   ...remoteSettings,
-  resets: z
-    .record(z.string().regex(/^[\w-]{1,40}$/), z.array(z.record(z.string(), z.json())).min(1))
-    .optional(),
+  resets: z.record(splitName, z.array(z.record(z.string(), z.json())).min(1)).optional(),
   prompt: z.string().optional(),
 })
 type Settings = z.output<typeof settingsSchema>
@@ -51,19 +49,13 @@ export async function offeredByOpenEnv(address: RemoteAddress): Promise<readonly
   const { status, text } = await expecting(expected, () =>
     askServer(server, { path: '/list_environments', withinMs: healthMs, lost: 'backend' }),
   )
-  const read = z.array(z.string()).safeParse(status === 200 ? parsed(text) : [])
+  const read = z.array(z.string()).safeParse(status === 200 ? readJson(text) : [])
   return read.success ? read.data : []
 }
 
 /** @throws EnvironmentFault */
-export async function openOpenEnv(
-  name: string,
-  address: RemoteAddress,
-  { settings: given, dataDir }: TaskOptions,
-): Promise<Task> {
-  const settings = settingsOf(name, settingsSchema, given)
-  if (dataDir !== undefined)
-    throw new EnvironmentFault('bad_settings', `${name} reads no data folder: leave \`data\` out`)
+export async function openOpenEnv(name: string, address: RemoteAddress, options: TaskOptions): Promise<Task> {
+  const settings = remoteSettingsOf(name, settingsSchema, options)
   const server = { address, headers: headersOf(address, settings.headers) }
   const tools = await expecting(expected, async () => {
     await checkName(address)
@@ -163,12 +155,4 @@ function firstWords(prompt: string | undefined, { observation }: Observed): stri
   const seen = observedText(observation)
   if (prompt === undefined) return seen
   return seen === nothingToRead ? prompt : `${prompt}\n\n${seen}`
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
