@@ -461,6 +461,27 @@ describe('an evaluation that lost most of its episodes to the infrastructure', (
     await session.deleteSchedule('outage', 'words')
   })
 
+  it('is played again by who asks for it while it loses them once more', async () => {
+    let lost = 0
+    isLost = (of) => of.run === 'twice' && of.version === 3 && of.sample > 0 && lost++ < 10
+    const evaluation = { every: 0, suites: [words] }
+    await session.start('twice', tinyConfig({ evaluation, rollout: { maxAttempts: 1 } }))
+    const { evaluations } = await session.result('twice')
+    expect(evaluations.find(({ version }) => version === 3)).toMatchObject({ n: 1 })
+    const id = evaluationId(runId('twice'), 'words', 3, tinyConfig().seed)
+    await client.workflow.getHandle(id).result() // It reports before it ends.
+    const playing = evaluationGates.hold('twice')
+    const first = session.evaluate('twice', {})
+    await eventually('the first to play', async () => {
+      const { status } = await client.workflow.getHandle(id).describe()
+      return status.name === 'RUNNING' ? true : undefined
+    })
+    const second = session.evaluate('twice', {})
+    playing.open()
+    expect(await first).toMatchObject({ n: 1 })
+    expect(await second).toMatchObject({ n: 6 })
+  })
+
   it('is played again by the run itself where it is ordered to', async () => {
     isLost = (of) => of.run === 'ordered' && of.version === 1
     const updating = updateGates.hold('ordered')
@@ -476,12 +497,13 @@ describe('an evaluation that lost most of its episodes to the infrastructure', (
     await untilUpdating('ordered', 2)
     await session.evaluateNow('ordered')
     await evaluated('ordered', 1)
+    const id = evaluationId(runId('ordered'), 'words', 1, tinyConfig().seed)
+    await client.workflow.getHandle(id).result() // It reports before it ends.
     // An execution that plays the same evaluation loses five episodes as well; the order begins after it.
     let lost = 0
     isLost = (of) => of.run === 'ordered' && of.sample > 0 && lost++ < 5
     const playing = evaluationGates.hold('ordered')
     const other = session.evaluate('ordered', { version: 1 })
-    const id = evaluationId(runId('ordered'), 'words', 1, tinyConfig().seed)
     await eventually('the other execution to play', async () => {
       const { status } = await client.workflow.getHandle(id).describe()
       return status.name === 'RUNNING' ? true : undefined
