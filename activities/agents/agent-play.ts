@@ -16,13 +16,13 @@ import { drawVersion, versionDraws } from '../../learning/rollout/cross-policy.t
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
+import type { StoredAction } from '../../storage/trajectories/actions.ts'
 import { failing } from '../calls/failure.ts'
 import { reportProgress } from '../calls/wrapping.ts'
-import type { AskedModels, SessionQuestions } from '../play/asked-models.ts'
+import type { AskedModels } from '../play/asked-models.ts'
 import { callInProgress } from '../play/call-in-progress.ts'
 import type { Serving } from '../play/serving.ts'
 import { instanceOf, type Opening, observationOf } from '../play/session-replay.ts'
-import type { LiveSession } from '../play/sessions.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
 import { createAgentEndpoint } from './agent-endpoint.ts'
 import { AgentFault } from './agent-fault.ts'
@@ -107,9 +107,9 @@ export function createAgentActivities(dependencies: Dependencies) {
         await session.close()
       }
       const { turns } = session.progress
-      if (turns === 0) throw new AgentFault('no_turns', 'the agent ended before it asked the policy once')
       const live = { environment, questions, turn: turns, seenTools: JSON.stringify(environment.tools) }
-      const last = observationOf(episode, live, await lastStep(ending, session, live))
+      const grade = (answer: StoredAction) => questions.during(turns, () => playAction(environment, answer))
+      const last = observationOf(episode, live, await lastStep(ending, session, grade))
       await store.observations.put(last)
       return resultOf((await store.observations.get(episode, turns)) ?? last, turns)
     },
@@ -124,21 +124,25 @@ function resultOf(
   return { reward, outcome, turns }
 }
 
-/** The end of the episode as a step of its environment. */
-async function lastStep(
+/** The end of the episode as a step of its environment. @throws AgentFault */
+export async function lastStep(
   ending: ProgramEnding,
   session: AgentSession,
-  live: LiveSession & { readonly questions: SessionQuestions },
+  grade: (answer: StoredAction) => Promise<StepResult>,
 ): Promise<StepResult> {
+  if (session.progress.turns === 0) throw neverAsked()
   if (ending.kind === 'limit')
     return { messages: [], info: {}, reward: 0, done: true, outcome: ending.outcome }
   if (ending.given !== undefined) return { messages: [], info: {}, done: true, ...ending.given }
   const answer = session.lastAction
-  if (answer === undefined)
-    throw new AgentFault('no_turns', 'the agent ended before it asked the policy once')
-  const step = await live.questions.during(live.turn, () => playAction(live.environment, answer))
+  if (answer === undefined) throw neverAsked()
+  const step = await grade(answer)
   // An answer that could not be graded is the last one all the same.
   return { ...step, done: true, outcome: step.outcome ?? 'invalid_action' }
+}
+
+function neverAsked(): AgentFault {
+  return new AgentFault('no_turns', 'the agent ended before it asked the policy once')
 }
 
 /** Version and seed of each turn by its branch and its place in the conversation. */

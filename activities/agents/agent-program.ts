@@ -86,7 +86,7 @@ export class AgentProgram {
 
   static async start(options: ProgramOptions): Promise<AgentProgram> {
     const { agent, key, episode, instance, shown, endpoint, home } = options
-    const mark = `${home} ${episode}`
+    const mark = markOf(options)
     await endMarked(mark)
     const folder = join(home, 'agents', episode.replaceAll('/', '.'))
     await rm(folder, { recursive: true, force: true })
@@ -159,6 +159,11 @@ export class AgentProgram {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
+  /** Kills it with all that it started, as a machine that is lost would. */
+  async kill(): Promise<void> {
+    await endMarked(markOf(this.#options))
+  }
+
   async #given(): Promise<GivenReward | undefined> {
     const { reward } = this.#options.agent
     if (reward === 'grader') return undefined
@@ -169,7 +174,7 @@ export class AgentProgram {
 
   /** Looks at the program from time to time. */
   #watched(onProgress: () => void): { readonly ended: Promise<SessionEnd>; stop(): void } {
-    const { agent, session, episode, home } = this.#options
+    const { agent, session } = this.#options
     const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
     let [ownMs, looks, turns] = [0, 0, -1]
     let lastLook = clock.monotonic()
@@ -185,7 +190,7 @@ export class AgentProgram {
       if (session.silentMs > agent.silentSeconds * 1000)
         fail('silent', `the agent sent no request for ${agent.silentSeconds} seconds`)
       if (++looks % looksPerCount !== 0) return
-      const processes = (await markedProcesses()).get(`${home} ${episode}`)?.length ?? 0
+      const processes = (await markedProcesses()).get(markOf(this.#options))?.length ?? 0
       // The shell that leads the group, and the one that reads the pipe, are not the program's.
       if (processes - 2 > agent.processLimit)
         fail('forks', `the agent has ${processes - 2} processes, at most ${agent.processLimit} are allowed`)
@@ -198,6 +203,11 @@ export class AgentProgram {
     const words = this.#group.lastWords.trim()
     return words === '' ? reason : `${reason}; its last words: ${words}`
   }
+}
+
+/** Names the processes of an episode. */
+function markOf({ home, episode }: Pick<ProgramOptions, 'home' | 'episode'>): string {
+  return `${home} ${episode}`
 }
 
 /** The episode as the endpoint reaches it. */

@@ -4,16 +4,21 @@
  * Invariants
  * - It reports every item; exit code 1 means that one is not kept.
  */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
+import { type AgentConfig, agentRewards } from '../../config/schema/agent-schema.ts'
 import { isRemoteAddress, readRemoteAddress } from '../../machine/network/remote-address.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { exitCodes } from '../terminal/failure.ts'
-import { jsonOption } from '../terminal/options.ts'
+import { jsonOption, shellPath } from '../terminal/options.ts'
 import { openTerminal } from '../terminal/terminal.ts'
+import { taskAt } from './task-address.ts'
 import { openTask, type TaskFlags, withTaskFlags } from './task-flags.ts'
 
 interface CheckFlags extends TaskFlags {
   readonly only?: string
+  readonly agent?: readonly string[]
+  readonly reward: AgentConfig['reward']
+  readonly policy?: string
   readonly json?: boolean
 }
 
@@ -22,10 +27,21 @@ export function environmentCheckCommand(): Command {
   return withTaskFlags(new Command('check'))
     .description('check a task against the contract of environments, item by item')
     .option('--only <words>', 'try only items with these words in their name')
+    .option(
+      '--agent <command>',
+      'the program that plays the task: it is killed at every turn, and has to continue',
+      commandWords,
+    )
+    .addOption(
+      new Option('--reward <source>', 'where the reward of the agent comes from')
+        .choices(agentRewards)
+        .default('grader'),
+    )
+    .option('--policy <dir>', 'checkpoint that answers the agent; untrained weights by default', shellPath)
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ perdure env check ./guess-number\n  $ perdure env check openenv+http://127.0.0.1:8000',
+      "\nExamples:\n  $ perdure env check ./guess-number\n  $ perdure env check openenv+http://127.0.0.1:8000\n  $ perdure env check ./my-questions --agent 'python3 ./agent.py'",
     )
     .action(check)
 }
@@ -38,6 +54,15 @@ async function check(task: string, flags: CheckFlags): Promise<void> {
   const checks = await checkEnvironment({
     open: (more) => opened(task, more),
     server: isRemoteAddress(task) ? serverOf(task, opened) : undefined,
+    agent:
+      flags.agent === undefined
+        ? undefined
+        : {
+            definition: await taskAt(task, flags.settings),
+            command: flags.agent,
+            reward: flags.reward,
+            policy: flags.policy,
+          },
     only: flags.only,
     onCheck: ({ item, ok, detail }) => terminal.say(`${ok ? 'ok    ' : 'FAILED'} ${item}: ${detail}`),
   })
@@ -48,6 +73,12 @@ async function check(task: string, flags: CheckFlags): Promise<void> {
       : `${failed} of ${checks.length} items are not kept.`,
   ])
   if (failed > 0) process.exitCode = exitCodes.failed
+}
+
+/** Words as a shell reads them: what is in quotes is one. */
+function commandWords(command: string): string[] {
+  const words = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)]
+  return words.map(([, single, double, bare]) => single ?? double ?? bare ?? '')
 }
 
 /** A server with a certificate is reached under its own name alone, so the way to it cannot be cut. */

@@ -16,6 +16,7 @@ import {
 import { reasonOf } from '../../faults/reason.ts'
 import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../../messages/message.ts'
 import { BrokenPromise, type CheckItem } from './broken-promise.ts'
+import { type CheckedAgent, openKilledAgent } from './killed-agent.ts'
 import { lostServerItems, type Reached } from './lost-server.ts'
 
 /** An item of the contract, and how the environment kept it. */
@@ -32,6 +33,8 @@ export interface EnvironmentCheckOptions {
   readonly open: (settings?: JsonObject) => Promise<Task>
   /** Its server, where it has one. */
   readonly server?: Reached | undefined
+  /** The program that plays it, where one does. */
+  readonly agent?: CheckedAgent | undefined
   /** Items with these words alone; absent: all. */
   readonly only?: string | undefined
   /** Receives each item as soon as it was tried. */
@@ -59,6 +62,7 @@ export async function checkEnvironment(
     const task = await options.open()
     opened = task
     for (const item of itemsOf(task)) await attempt(item)
+    if (options.agent !== undefined) await attemptAgent(task, options.agent, attempt)
   } catch (error) {
     await attempt(['opens', () => Promise.reject(error)])
   } finally {
@@ -67,6 +71,21 @@ export async function checkEnvironment(
   if (options.server !== undefined && opened !== undefined)
     for (const item of lostServerItems(options.server)) await attempt(item)
   return checks
+}
+
+/** Tries the program at every turn, once it has played. */
+async function attemptAgent(
+  task: Task,
+  agent: CheckedAgent,
+  attempt: (item: CheckItem) => Promise<boolean>,
+): Promise<void> {
+  try {
+    await using killed = await openKilledAgent(task, agent)
+    if (!(await attempt(killed.undisturbed))) return
+    for (const item of await killed.turns()) await attempt(item)
+  } catch (error) {
+    await attempt(['its agent can be started', () => Promise.reject(error)])
+  }
 }
 
 /** Instances of each split that are begun. */
