@@ -11,9 +11,9 @@
  */
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { redact } from '../config/files/secrets.ts'
 import { codeOf } from '../faults/system-error.ts'
 import { jsonLine } from '../machine/files/shown-text.ts'
+import { redact } from '../machine/secrets/secret.ts'
 import { storageFaultOf } from '../storage/disk/fault.ts'
 import { workOfWorkflow } from './work.ts'
 

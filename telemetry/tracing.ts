@@ -14,7 +14,7 @@
 import { createHash } from 'node:crypto'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { redact } from '../config/files/secrets.ts'
+import { redact } from '../machine/secrets/secret.ts'
 import { type FinishedWork, fieldOf, type Observer } from './observation.ts'
 
 export interface Tracing {

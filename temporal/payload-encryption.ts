@@ -17,8 +17,8 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common'
 import api from '@temporalio/proto'
-import { remembered } from '../config/files/secrets.ts'
 import { Fault } from '../faults/fault.ts'
+import { remembered } from '../machine/secrets/secret.ts'
 import { chance } from '../machine/services/chance.ts'
 
 const { Payload: PayloadMessage } = api.temporal.api.common.v1

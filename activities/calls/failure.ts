@@ -13,10 +13,10 @@
 
 import { asyncLocalStorage } from '@temporalio/activity'
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common'
-import { redact } from '../../config/files/secrets.ts'
 import { Fault } from '../../faults/fault.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
+import { redact } from '../../machine/secrets/secret.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** The failure that Temporal records for a fault. @param isOver whether it was tried often enough */

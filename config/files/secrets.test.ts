@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { redact, remembered } from '../../machine/secrets/secret.ts'
 import { ConfigFault } from './fault.ts'
 import { loadConfig, resolveConfig } from './loader.ts'
-import { plainSecrets, redact, remembered, withSecrets } from './secrets.ts'
+import { plainSecrets, withSecrets } from './secrets.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

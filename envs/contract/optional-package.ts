@@ -4,6 +4,7 @@
  * Invariants
  * - The version that is named is the one that was tested, as package.json has it.
  */
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { packageRoot } from '../../machine/files/folder.ts'
@@ -25,12 +26,7 @@ export function needPackages(task: string, ...names: readonly string[]): void {
   )
 }
 
+/** Whatever its own entries are: a package may have none under its bare name. */
 function isInstalled(name: string): boolean {
-  try {
-    require.resolve(name)
-    return true
-  } catch (error) {
-    // Whatever else is said of it, such as that it is for `import` alone, it is there.
-    return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND'
-  }
+  return require.resolve.paths(name)?.some((folder) => existsSync(join(folder, name))) === true
 }

@@ -6,12 +6,10 @@
  * - An option that is left out has a default, which its description gives; a definition that cannot work is refused.
  */
 import type { z } from 'zod'
-import { metricsProblem } from '../../learning/evaluation/measure.ts'
 import type { EnvironmentDefinition } from '../contract/environment.ts'
 import type { DefinedEnvironment, FirstWords, ParametersByTool, ToolAnswer, ToolsOf } from './definition.ts'
+import { statedFacts } from './stated-facts.ts'
 import { openDefinedTask } from './task.ts'
-
-const namePattern = /^[a-z][a-z0-9_-]{0,39}$/
 
 /** Longer than a game of a few questions, shorter than what a small context holds. */
 const defaultTurnLimit = 10
@@ -35,34 +33,19 @@ export function defineEnvironment<
   Item = undefined,
   Settings extends z.ZodObject = z.ZodObject<Record<never, never>>,
 >(name: string, definition: DefinedEnvironment<State, Parameters, Item, Settings>): EnvironmentDefinition {
-  const { turnLimit = defaultTurnLimit, notReplayableBecause } = definition
-  if (!namePattern.test(name))
-    throw new RangeError(
-      `"${name}" cannot name an environment: use up to 40 small letters, digits, "-" and "_", a letter first`,
-    )
-  if (!(Number.isInteger(turnLimit) && turnLimit >= 1))
-    throw new RangeError(`turnLimit of ${name} is ${turnLimit}, expected a whole number from 1 on`)
+  const { notReplayableBecause } = definition
+  const facts = statedFacts(name, definition, { turnLimit: defaultTurnLimit, reward: 'what its tools pay' })
   const tools = toolsOf(definition)
   for (const [tool, { parameters }] of Object.entries(tools))
     if (!/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(tool) || parameters._zod?.def.type !== 'object')
       throw new RangeError(
         `the tool "${tool}" of ${name} cannot be used: its name is of letters, digits, "_" and "-", its parameters are a z.object`,
       )
-  const problem = metricsProblem(definition.metrics ?? {})
-  if (problem !== undefined) throw new RangeError(`${name}: ${problem}`)
   return {
-    name,
-    summary: definition.summary ?? `The environment ${name}.`,
-    source: definition.source ?? 'its own package',
-    licence: definition.licence ?? 'that of its package',
-    reward: definition.reward ?? 'what its tools pay',
+    ...facts,
     replayable: notReplayableBecause === undefined,
     replayableBecause: notReplayableBecause ?? 'its randomness comes from the name of the instance',
-    turnLimit,
-    ...(definition.turnLimitCompletes === true ? { turnLimitCompletes: true } : {}),
-    ...(definition.metrics === undefined ? {} : { metrics: definition.metrics }),
-    ...(definition.asks === undefined ? {} : { asks: definition.asks }),
-    open: (options) => openDefinedTask(name, { ...definition, tools, turnLimit }, options),
+    open: (options) => openDefinedTask(name, { ...definition, tools, turnLimit: facts.turnLimit }, options),
   }
 }
 

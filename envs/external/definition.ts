@@ -84,13 +84,18 @@ export type Calls<Parameters extends ParametersByTool> = {
   readonly [Name in keyof Parameters]?: z.input<Parameters[Name]>
 }
 
-/** An environment in short form. */
-export interface DefinedEnvironment<
-  State extends FirstWords,
-  Parameters extends ParametersByTool,
-  Item,
-  Settings extends z.ZodObject,
-> {
+/** The instances of an environment of a user's own, and its settings. */
+export interface DefinedInstances<Item, Settings extends z.ZodObject> {
+  /** Endless `train` and `test` by default; a function, which may read files, is asked when the task is opened. */
+  readonly splits?:
+    | DefinedSplits<Item>
+    | ((source: SplitSource<z.output<Settings>>) => DefinedSplits<Item> | Promise<DefinedSplits<Item>>)
+  /** Settings that a user may change; none by default. */
+  readonly settings?: Settings
+}
+
+/** Statements of an environment about itself. */
+export interface DefinedFacts {
   readonly summary?: string
   readonly source?: string
   readonly licence?: string
@@ -98,18 +103,22 @@ export interface DefinedEnvironment<
   readonly reward?: string
   /** By name, numbers in the `info` of answers by which a policy may be measured; the last one of an episode counts. */
   readonly metrics?: DeclaredMetrics
-  /** Models that it asks, by the `ask` of `start`, `run` and `answer`: `judge`, `user`. */
+  /** Models that it asks, by the `ask` that its functions are given: `judge`, `user`. */
   readonly asks?: readonly AskedRole[]
-  /** Turns of an episode; 10 by default. */
+  /** Turns of an episode. */
   readonly turnLimit?: number
   /** Whether an episode that has played all its turns has completed; otherwise it hit a limit. */
   readonly turnLimitCompletes?: boolean
-  /** Endless `train` and `test` by default; a function, which may read files, is asked when the task is opened. */
-  readonly splits?:
-    | DefinedSplits<Item>
-    | ((source: SplitSource<z.output<Settings>>) => DefinedSplits<Item> | Promise<DefinedSplits<Item>>)
-  /** Settings that a user may change; none by default. */
-  readonly settings?: Settings
+}
+
+/** An environment in short form. */
+export interface DefinedEnvironment<
+  State extends FirstWords,
+  Parameters extends ParametersByTool,
+  Item,
+  Settings extends z.ZodObject,
+> extends DefinedFacts,
+    DefinedInstances<Item, Settings> {
   /** Why playing the recorded actions again may not reach the same state; without a reason it does. */
   readonly notReplayableBecause?: string
   start(begin: EpisodeStart<Item, z.output<Settings>>): State | Promise<State>
