@@ -286,7 +286,8 @@ async function actionsFor(task: Task, instance: InstanceId): Promise<readonly As
       tool_calls: [{ name, arguments: exampleOf(parameters) as JsonObject }],
     }),
   )
-  return [{ role: 'assistant', content: 'Hello.' }, ...tried, ...(shown?.actions.slice(0, 10) ?? [])]
+  // Words come last: they end an episode of some environments.
+  return [...tried, ...(shown?.actions.slice(0, 10) ?? []), { role: 'assistant', content: 'Hello.' }]
 }
 
 /** A value that a schema allows, as far as its types say. */
