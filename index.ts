@@ -40,6 +40,16 @@ export type {
   ToolAnswer,
   ToolMaker,
 } from './envs/external/definition.ts'
+export type {
+  McpAddress,
+  McpCall,
+  McpEnvironment,
+  McpEpisode,
+  McpEpisodeStart,
+  McpGrade,
+  McpProgram,
+} from './envs/mcp/mcp-definition.ts'
+export { mcpEnvironment } from './envs/mcp/mcp-environment.ts'
 export type * from './learning/algorithms/algorithm.ts'
 export { algorithms } from './learning/algorithms/algorithms.ts'
 export type { VersionSpan } from './learning/run/version-spans.ts'

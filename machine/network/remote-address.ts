@@ -12,13 +12,17 @@ import { Fault } from '../../faults/fault.ts'
 export const remoteProtocols = ['openenv', 'agentrl'] as const
 export type RemoteProtocol = (typeof remoteProtocols)[number]
 
-/** A server's address. */
-export interface RemoteAddress {
-  readonly protocol: RemoteProtocol
+/** Where a server is. */
+interface ServerUrl {
   /** With secrets filled in; without a password and without `#NAME`. */
   readonly url: URL
   /** The header that logs in, where the address has a user or a password. */
   readonly authorization?: string
+}
+
+/** A server's address. */
+export interface RemoteAddress extends ServerUrl {
+  readonly protocol: RemoteProtocol
   /** The task that is meant, where the address names it. */
   readonly name?: string
   /** As it was written. */
@@ -57,24 +61,43 @@ export function readRemoteAddress(text: string, fill = (part: string) => part): 
   const protocol = remoteProtocols.find((known) => known === scheme.toLowerCase())
   if (protocol === undefined) throw new AddressFault(text, allowed)
   const [written = '', ...names] = text.slice(scheme.length + 1).split('#')
+  const server = serverUrl(written, fill)
+  if (server === undefined) throw new AddressFault(text, allowed)
+  const name = names.join('#')
+  return {
+    protocol,
+    ...server,
+    shown: text,
+    ...(name === '' ? {} : { name }),
+  }
+}
+
+/**
+ * Reads the address of a server whose protocol is known.
+ * @param fill as of `readRemoteAddress`
+ * @throws AddressFault
+ */
+export function readServerUrl(text: string, fill = (part: string) => part): ServerUrl {
+  const server = serverUrl(text, fill)
+  if (server === undefined) throw new AddressFault(text, 'http(s)://HOST:PORT/PATH')
+  return server
+}
+
+/** @returns undefined for any other text */
+function serverUrl(written: string, fill: (part: string) => string): ServerUrl | undefined {
   // A secret is one part of the address, whatever letters it has.
   const filled = written.replaceAll(/\$\{[^}]*\}/g, (reference) => {
     const value = fill(reference)
     return value === reference ? reference : encodeURIComponent(value)
   })
   const url = URL.parse(filled)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '')
-    throw new AddressFault(text, allowed)
-  const name = names.join('#')
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return undefined
   const { username, password } = url
   url.username = ''
   url.password = ''
   return {
-    protocol,
     url,
-    shown: text,
     ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
-    ...(name === '' ? {} : { name }),
   }
 }
 

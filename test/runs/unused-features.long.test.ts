@@ -40,6 +40,7 @@ registerHooks({
   expect(existsSync(loaded)).toBe(true)
   const urls = readFileSync(loaded, 'utf8').split('\n')
   expect(urls.some((url) => url.endsWith('/policy/embedded-engine/embedded.ts'))).toBe(true)
-  const unused = /@huggingface\/jinja|\/policy\/(served|dialects)\/|\/envs\/remote\//
+  const unused =
+    /@huggingface\/jinja|@modelcontextprotocol|\/policy\/(served|dialects)\/|\/envs\/(remote|mcp)\//
   expect(urls.filter((url) => unused.test(url))).toEqual([])
 }, 120_000)
