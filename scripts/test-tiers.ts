@@ -64,6 +64,10 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
   ],
   [['envs/os/'], ['envs/os/containers/official.nightly.test.ts']],
   [
+    ['envs/remote/harbor/', 'envs/os/containers/', 'examples/harbor/'],
+    ['envs/remote/harbor/played.nightly.test.ts'],
+  ],
+  [
     ['envs/db/', 'worlds/mysql/'],
     ['envs/db/server/differential.nightly.test.ts', 'envs/db/server/backend.nightly.test.ts'],
   ],

@@ -41,7 +41,7 @@ export function environmentCheckCommand(): Command {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      "\nExamples:\n  $ perdure env check ./guess-number\n  $ perdure env check openenv+http://127.0.0.1:8000\n  $ perdure env check ./my-questions --agent 'python3 ./agent.py'",
+      "\nExamples:\n  $ perdure env check ./guess-number\n  $ perdure env check openenv+http://127.0.0.1:8000\n  $ perdure env check harbor+./tasks\n  $ perdure env check ./my-questions --agent 'python3 ./agent.py'",
     )
     .action(check)
 }

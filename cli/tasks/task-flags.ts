@@ -27,7 +27,7 @@ export function withTaskFlags(command: Command): Command {
   return command
     .argument(
       '<task>',
-      'name of a task; `perdure env list` shows them; the path or package of one of your own; or the address of a server, e.g. openenv+http://HOST:PORT',
+      'name of a task; `perdure env list` shows them; the path or package of one of your own; the address of a server, e.g. openenv+http://HOST:PORT; or harbor+FOLDER',
     )
     .option('--data <dir>', 'folder with official data; without it the built-in generator is used', shellPath)
     .option('--split <name>', 'split that instances are looked up in')

@@ -20,6 +20,25 @@ it.each([guessNumber, ...environments.filter(({ name }) => ['alfworld', 'db', 'w
   120_000,
 )
 
+// [EACH-INSTANCE-1]
+it('a task that says what doing nothing is has an item for each instance: its solution earns 1, doing nothing 0', async () => {
+  const idle = [{ role: 'assistant', content: '' }] as const
+  const checksOf = async (change: Partial<Task>) => {
+    const task = await guessNumber.open({})
+    const open = async (): Promise<Task> => ({
+      ...task,
+      ...{ splits: [{ name: 'test', size: 2 }], doNothing: idle, ...change },
+    })
+    return await checkEnvironment({ open, only: 'solution' })
+  }
+  expect((await checksOf({})).map(({ item, ok }) => [item.slice(0, 6), ok])).toEqual([
+    ['test/0', true],
+    ['test/1', true],
+  ])
+  const unsolved = async (instance: string) => ({ instance, actions: idle })
+  expect(failed(await checksOf({ demonstrate: unsolved }))[0]).toMatch(/the solution earned 0/)
+})
+
 /** A game that breaks one promise. */
 const broken: readonly (readonly [item: string, words: RegExp, change: (task: Task) => Partial<Task>])[] = [
   [

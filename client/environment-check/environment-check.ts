@@ -6,18 +6,14 @@
  * - Nothing but the contract is used: what holds for a task of Perdure holds for one behind a server.
  */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type Environment,
-  EnvironmentFault,
-  type InstanceId,
-  type StepResult,
-  type Task,
-} from '../../envs/contract/environment.ts'
+import { EnvironmentFault, type InstanceId, type Task } from '../../envs/contract/environment.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import type { AssistantMessage, JsonObject, JsonValue, ToolSpec } from '../../messages/message.ts'
 import { BrokenPromise, type CheckItem } from './broken-promise.ts'
+import { eachInstance } from './each-instance.ts'
 import { type CheckedAgent, openKilledAgent } from './killed-agent.ts'
 import { lostServerItems, type Reached } from './lost-server.ts'
+import { paidBy, played, seenOf, withSession } from './play-through.ts'
 
 /** An item of the contract, and how the environment kept it. */
 export interface EnvironmentCheck {
@@ -108,6 +104,7 @@ function itemsOf(task: Task): readonly CheckItem[] {
     ...(task.demonstrate === undefined
       ? []
       : [['pays its expert', () => demonstrated(task)] satisfies CheckItem]),
+    ...eachInstance(task),
   ]
 }
 
@@ -260,10 +257,9 @@ async function demonstrated(task: Task): Promise<string> {
     for (let index = 0; index < Math.min(begun, size); index++) {
       const shown = await task.demonstrate?.(task.instanceAt(name, index))
       if (shown === undefined) continue
-      const steps = (await withSession(task, (session) =>
-        played(session, shown.instance, shown.actions),
-      )) as readonly Partial<StepResult>[]
-      const paid = steps.reduce((sum, { reward = 0 }) => sum + reward, 0)
+      const paid = paidBy(
+        await withSession(task, (session) => played(session, shown.instance, shown.actions)),
+      )
       const wanted = shown.reward ?? 1
       if (Math.abs(paid - wanted) > 1e-9)
         throw new BrokenPromise(`the expert earned ${paid} on ${shown.instance}, expected ${wanted}`)
@@ -328,37 +324,6 @@ function unusable(tools: readonly ToolSpec[]): readonly AssistantMessage[] {
     content: '',
     tool_calls: [call as never],
   }))
-}
-
-async function withSession<Result>(
-  task: Task,
-  work: (session: Environment) => Promise<Result>,
-): Promise<Result> {
-  const session = await task.create()
-  try {
-    return await work(session)
-  } finally {
-    await session.close()
-  }
-}
-
-async function played(
-  session: Environment,
-  instance: InstanceId,
-  actions: readonly AssistantMessage[],
-): Promise<readonly unknown[]> {
-  const seen: unknown[] = [seenOf(await session.reset(instance))]
-  for (const action of actions) {
-    const result = await session.step(action)
-    seen.push(seenOf(result))
-    if (result.done) break
-  }
-  return seen
-}
-
-/** The parts of an answer that learning uses. */
-function seenOf({ messages, reward, done, outcome }: Partial<StepResult>): unknown {
-  return { messages, reward, done, outcome }
 }
 
 function expectSame(

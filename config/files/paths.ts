@@ -13,7 +13,7 @@ import { resolve as resolveModule } from 'import-meta-resolve'
 import { isServerAddress } from '../../identity/tracker-place.ts'
 import { algorithmNames } from '../../learning/algorithms/algorithms.ts'
 import { withoutTilde } from '../../machine/files/folder.ts'
-import { addressProblem, isRemoteAddress } from '../../machine/network/remote-address.ts'
+import { addressFrom, addressProblem, isRemoteAddress } from '../../machine/network/remote-address.ts'
 import { engineNames } from '../schema/engine-name.ts'
 import type { RunConfig } from '../schema/schema.ts'
 import { meantInstead } from './fault.ts'
@@ -96,12 +96,12 @@ export function withAbsolutePaths(
   return { config: { ...config, tasks, learning, policy, trackers }, missing }
 }
 
-/** An address of a server stays as it is. @param onMissing called with the allowed values where it is nothing that can be used */
+/** The address of a server stays as it is. @param onMissing called with the allowed values where it is nothing that can be used */
 function sourceAt(from: string, folder: string, onMissing: (allowed: string) => void): string {
   if (!isRemoteAddress(from)) return moduleAt(from, folder, onMissing)
   const problem = addressProblem(from)
   if (problem !== undefined) onMissing(problem)
-  return from
+  return addressFrom(folder, from)
 }
 
 /** @param onMissing called with the allowed values where there is no such package */

@@ -32,7 +32,7 @@ export const taskSchema = z.strictObject({
   from: text
     .optional()
     .describe(
-      'Where a task of your own comes from: a module or folder by path (`./guess-number`), an installed package by name, or [a server by its address](foreign-environments.md#servers) (`openenv+http://HOST:PORT`).',
+      'Where a task of your own comes from: a module or folder by path (`./guess-number`), an installed package by name, [a server by its address](foreign-environments.md#servers) (`openenv+http://HOST:PORT`), or [task folders](foreign-environments.md#harbors-task-folders) (`harbor+./tasks`).',
     ),
   weight: live('tasks.N.weight'),
   data: text.optional().describe('Folder with official data; without it the built-in generator is used.'),

@@ -102,6 +102,11 @@ export interface Task {
    * @param take how many demonstrations of the instance there are already, 0 by default; an expert that draws makes new draws for each
    */
   demonstrate?(instance: InstanceId, take?: number): Promise<Demonstration | undefined>
+  /**
+   * The actions of an agent that does nothing, from tasks whose every instance may be tried: `env check` has the expert earn 1 and these
+   * earn 0, instance by instance.
+   */
+  readonly doNothing?: readonly AssistantMessage[]
   /** The same expert for one episode that the policy plays with it, so that its way on from the policy's mistakes can be imitated. */
   advise?(instance: InstanceId): Adviser
   /**

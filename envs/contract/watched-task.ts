@@ -77,6 +77,7 @@ function watchedTask(
   return {
     splits,
     ...(task.warnings === undefined ? {} : { warnings: task.warnings }),
+    ...(task.doNothing === undefined ? {} : { doNothing: task.doNothing }),
     ...(prepare && {
       prepare: () => calls.within(prepareSeconds, 'prepare', undefined, async () => task.prepare?.()),
     }),

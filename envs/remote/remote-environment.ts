@@ -1,13 +1,20 @@
 /**
- * Environments behind servers, by their addresses.
+ * Environments by their addresses: behind servers, and folders of tasks.
  *
  * Invariants
  * - [REMOTE-TASK-1] The code of a protocol is loaded when an environment of it is opened or listed, and not before.
  * - [REMOTE-TASK-2] Episodes are replayed from their actions only where `settings.replayable` says that they can be.
  */
-import { type RemoteAddress, readRemoteAddress } from '../../machine/network/remote-address.ts'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  type RemoteAddress,
+  type RemoteProtocol,
+  readRemoteAddress,
+} from '../../machine/network/remote-address.ts'
 import type { EnvironmentDefinition, Task, TaskOptions } from '../contract/environment.ts'
 import { foreknown } from './base/remote-settings.ts'
+import { harborEnvironment } from './harbor/definition.ts'
 
 interface Protocol {
   /** Names of what a server offers; none where it does not say. */
@@ -15,7 +22,7 @@ interface Protocol {
   open(name: string, address: RemoteAddress, options: TaskOptions): Promise<Task>
 }
 
-const protocols: Readonly<Record<RemoteAddress['protocol'], () => Promise<Protocol>>> = {
+const protocols: Readonly<Record<Exclude<RemoteProtocol, 'harbor'>, () => Promise<Protocol>>> = {
   async openenv() {
     const { offeredByOpenEnv, openOpenEnv } = await import('./openenv/openenv.ts')
     return { offered: offeredByOpenEnv, open: openOpenEnv }
@@ -48,6 +55,8 @@ export function remoteEnvironment(
   { settings, fill }: RemoteReading = {},
 ): EnvironmentDefinition {
   const address = readRemoteAddress(text, fill)
+  const { protocol } = address
+  if (protocol === 'harbor') return harborEnvironment(name, address, settings)
   const { replayable, stepTimeoutSeconds } = foreknown(settings)
   return {
     name,
@@ -61,7 +70,7 @@ export function remoteEnvironment(
       : 'what a server does with the same actions is not known here; settings.replayable: true says that it is the same',
     turnLimit,
     stepTimeoutSeconds,
-    open: async (options) => (await protocols[address.protocol]()).open(name, address, options),
+    open: async (options) => (await protocols[protocol]()).open(name, address, options),
   }
 }
 
@@ -75,6 +84,8 @@ export async function remoteEnvironments(
 ): Promise<readonly EnvironmentDefinition[]> {
   const address = readRemoteAddress(text, reading.fill)
   const { protocol } = address
+  if (protocol === 'harbor')
+    return [remoteEnvironment(text, localName(address.name ?? basename(fileURLToPath(address.url))), reading)]
   const names =
     address.name === undefined ? await (await protocols[protocol]()).offered(address) : [address.name]
   if (names.length === 0) return [remoteEnvironment(text, protocol, reading)]

@@ -1,20 +1,23 @@
 /**
- * Addresses of environments behind servers: `PROTOCOL+URL`, with `#NAME` where a server has several.
+ * Addresses of environments elsewhere: `PROTOCOL+URL` of a server, `harbor+FOLDER` of task folders, with `#NAME` where there are several.
  *
  * Invariants
  * - [ADDRESS-1] Whatever begins like an address is one, or is refused with its value and what is allowed; it is never looked for as a
  *   path or a package.
  * - [ADDRESS-2] References to secrets, `${NAME}`, stay as they are in every text that is stored or shown.
  */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Fault } from '../../faults/fault.ts'
+import { withoutTilde } from '../files/folder.ts'
 
 /** The protocols of servers of environments. */
-export const remoteProtocols = ['openenv', 'agentrl'] as const
-export type RemoteProtocol = (typeof remoteProtocols)[number]
+const serverProtocols = ['openenv', 'agentrl'] as const
+export type RemoteProtocol = (typeof serverProtocols)[number] | 'harbor'
 
-/** Where a server is. */
+/** The place of a server, or of a folder. */
 interface ServerUrl {
-  /** With secrets filled in; without a password and without `#NAME`. */
+  /** With secrets filled in; without a password and without `#NAME`. That of a folder is a `file:` URL. */
   readonly url: URL
   /** The header that logs in, where the address has a user or a password. */
   readonly authorization?: string
@@ -43,7 +46,10 @@ export class AddressFault extends Fault<'bad_address'> {
 }
 
 const beginning = /^(?:([A-Za-z][\w-]*)\+|(?!file:)[A-Za-z][\w.-]*:\/\/)/
-const allowed = remoteProtocols.map((protocol) => `${protocol}+http(s)://HOST:PORT[#NAME]`).join(' or ')
+const allowed = [
+  ...serverProtocols.map((protocol) => `${protocol}+http(s)://HOST:PORT[#NAME]`),
+  'harbor+FOLDER[#NAME]',
+].join(' or ')
 
 /** @example isRemoteAddress('openenv+http://127.0.0.1:8000') // true, and of './guess-number' false */
 export function isRemoteAddress(text: string): boolean {
@@ -58,7 +64,8 @@ export function isRemoteAddress(text: string): boolean {
  */
 export function readRemoteAddress(text: string, fill = (part: string) => part): RemoteAddress {
   const [, scheme = ''] = beginning.exec(text) ?? []
-  const protocol = remoteProtocols.find((known) => known === scheme.toLowerCase())
+  if (scheme.toLowerCase() === 'harbor') return readFolderAddress(text)
+  const protocol = serverProtocols.find((known) => known === scheme.toLowerCase())
   if (protocol === undefined) throw new AddressFault(text, allowed)
   const [written = '', ...names] = text.slice(scheme.length + 1).split('#')
   const server = serverUrl(written, fill)
@@ -99,6 +106,33 @@ function serverUrl(written: string, fill: (part: string) => string): ServerUrl |
     url,
     ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
   }
+}
+
+/** @throws AddressFault */
+function readFolderAddress(text: string): RemoteAddress {
+  const { scheme, folder, name } = folderParts(text)
+  const meant = withoutTilde(folder)
+  if (meant !== undefined) throw new AddressFault(text, `${scheme}${meant}: only a shell replaces "~"`)
+  if (folder === '' || /^[a-z]+:\/\//i.test(folder)) throw new AddressFault(text, allowed)
+  return {
+    protocol: 'harbor',
+    url: pathToFileURL(resolve(folder)),
+    shown: text,
+    ...(name === '' ? {} : { name }),
+  }
+}
+
+function folderParts(text: string) {
+  const at = text.indexOf('+') + 1
+  const [folder = '', ...names] = text.slice(at).split('#')
+  return { scheme: text.slice(0, at), folder, name: names.join('#') }
+}
+
+/** The address with a folder that starts at another one than the working directory; that of a server stays. */
+export function addressFrom(base: string, text: string): string {
+  const { scheme, folder, name } = folderParts(text)
+  if (scheme.toLowerCase() !== 'harbor+' || folder === '') return text
+  return `${scheme}${resolve(base, folder)}${name === '' ? '' : `#${name}`}`
 }
 
 /** The allowed values where an address cannot be used, worded to follow "expected"; undefined where it can. References stay unfilled. */

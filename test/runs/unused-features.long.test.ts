@@ -8,7 +8,7 @@ import { removeHome, startPerdureIn, temporaryHome } from '../support/perdure-pr
 const home = temporaryHome()
 afterAll(() => removeHome(home))
 
-// [REMOTE-TASK-1]
+// [REMOTE-TASK-1] [HARBOR-DEFINITION-1]
 it('a default run loads no chat templates of models, no engine over servers and no environment behind one', async () => {
   const [hook, loaded] = [join(home, 'hook.mjs'), join(home, 'loaded')]
   writeFileSync(

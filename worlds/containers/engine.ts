@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { reasonOf } from '../../faults/reason.ts'
 import { sizeRefusal } from './disk/sized-layers.ts'
 import { ContainerFault } from './fault.ts'
+import type { EngineSize } from './sandbox.ts'
 
 export interface Engine {
   readonly docker: Docker
@@ -144,6 +145,18 @@ export function engineFault(cause: unknown, what: string): ContainerFault {
   if (cause instanceof ContainerFault) return cause
   const kind = isGone(cause) ? 'session_lost' : 'backend'
   return new ContainerFault(kind, `${what}: ${reasonOf(cause)}`, { cause })
+}
+
+const size = z.object({ NCPU: z.number(), MemTotal: z.number() })
+
+/** @throws ContainerFault `backend` */
+export async function engineSize({ docker }: Engine): Promise<EngineSize> {
+  try {
+    const { NCPU: cores, MemTotal: memoryBytes } = size.parse(await docker.info())
+    return { cores, memoryBytes }
+  } catch (cause) {
+    throw engineFault(cause, 'asking the container engine for its size')
+  }
 }
 
 const information = z.object({

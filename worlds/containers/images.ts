@@ -3,13 +3,16 @@
  *
  * Invariants
  * - An image that is there under its name is never made again: names carry the version of their recipe.
+ * - [IMAGES-1] A build that fails or is late leaves no container of its steps, and says which instruction it was.
  * - A line that is longer than the limit ends the reading: the engine's own are short.
  * - Leaving the loop, or an error, ends the stream.
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
+import { reasonOf } from '../../faults/reason.ts'
 import { type Engine, engineFault, statusOf } from './engine.ts'
 import { ContainerFault } from './fault.ts'
+import type { BuildFailure, ImageFacts } from './sandbox.ts'
 
 const progressLine = z.object({ error: z.string().optional(), stream: z.string().optional() })
 
@@ -51,6 +54,71 @@ export async function importImage(
   } catch (error) {
     throw engineFault(error, `importing image ${image}`)
   }
+}
+
+const described = z.object({
+  Id: z.string(),
+  Config: z
+    .object({
+      User: z.string().nullish(),
+      WorkingDir: z.string().nullish(),
+      Env: z.array(z.string()).nullish(),
+    })
+    .nullish(),
+})
+
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** The facts of an image; undefined where the engine does not have it. @throws ContainerFault `backend` */
+export async function imageFacts({ docker }: Engine, image: string): Promise<ImageFacts | undefined> {
+  try {
+    const { Id, Config } = described.parse(await docker.getImage(image).inspect())
+    const path = Config?.Env?.find((entry) => entry.startsWith('PATH='))?.slice('PATH='.length) ?? usualPath
+    return {
+      id: Id,
+      user: Config?.User ?? '',
+      workingDirectory: Config?.WorkingDir ?? '',
+      path: path.split(':').filter((folder) => folder.startsWith('/')),
+    }
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined
+    throw engineFault(error, `looking at image ${image}`)
+  }
+}
+
+/** Builds an image. @returns why it could not be built @throws ContainerFault `backend` */
+export async function buildImage(
+  { docker }: Engine,
+  image: string,
+  tar: NodeJS.ReadableStream,
+  withinMs: number,
+): Promise<BuildFailure | undefined> {
+  let step = 0
+  let said = ''
+  let late = false
+  let timer: NodeJS.Timeout | undefined
+  try {
+    const progress = (await docker.buildImage(tar, { t: image, forcerm: true })) as Readable
+    timer = setTimeout(() => {
+      late = true
+      // The engine ends a build whose caller has gone.
+      progress.destroy()
+    }, withinMs)
+    for await (const line of linesOf(progress)) {
+      const { error, stream = '' } = progressLine.parse(JSON.parse(line))
+      step = Number(/^Step (\d+)\//.exec(stream)?.[1] ?? step)
+      said = `${said}${stream}`.slice(-1000)
+      if (error !== undefined) return { step, reason: `${error}\n${said}`.trim() }
+    }
+    if (!late) return undefined
+  } catch (error) {
+    // A Dockerfile that cannot be read.
+    if (statusOf(error) === 400) return { step, reason: reasonOf(error) }
+    if (!late) throw engineFault(error, `building image ${image}`)
+  } finally {
+    clearTimeout(timer)
+  }
+  return { step, reason: `it was not built within ${withinMs / 1000} s` }
 }
 
 /** Reads the engine's progress to its end; it reports a failure, which the status does not. */

@@ -16,8 +16,8 @@ import { type Maker, startContainer } from './container.ts'
 import { DiskGauge } from './disk/disk-gauge.ts'
 import { createDiskWatch } from './disk/disk-watch.ts'
 import { SizedLayers } from './disk/sized-layers.ts'
-import { connectEngine } from './engine.ts'
-import { hasImage, importImage } from './images.ts'
+import { connectEngine, engineSize } from './engine.ts'
+import { buildImage, hasImage, imageFacts, importImage } from './images.ts'
 import { type Janitor, startJanitor } from './life/janitor.ts'
 import { reapContainers } from './life/reaper.ts'
 import { createPool } from './pool.ts'
@@ -70,6 +70,9 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     whenWarm: () => pool.whenWarm(),
     hasImage: (image) => hasImage(engine, image),
     importImage: (image, tar) => importImage(engine, image, tar),
+    imageFacts: (image) => imageFacts(engine, image),
+    buildImage: (image, tar, withinMs) => buildImage(engine, image, tar, withinMs),
+    size: () => engineSize(engine),
     reap,
     async close() {
       clearInterval(timer)

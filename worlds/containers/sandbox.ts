@@ -152,6 +152,30 @@ export interface Container {
   release(): Promise<void>
 }
 
+/** The facts that an image states. */
+export interface ImageFacts {
+  readonly id: string
+  /** Empty for root. */
+  readonly user: string
+  /** Empty for `/`. */
+  readonly workingDirectory: string
+  /** Folders of programs; those of every Linux where the image names none. */
+  readonly path: readonly string[]
+}
+
+/** Why an image could not be built. */
+export interface BuildFailure {
+  /** Number of the instruction that failed, from 1; 0 where none was begun. */
+  readonly step: number
+  readonly reason: string
+}
+
+/** The resources of an engine for all its containers. */
+export interface EngineSize {
+  readonly cores: number
+  readonly memoryBytes: number
+}
+
 /** Containers of one engine. */
 export interface Sandbox {
   /** A container, from those kept warm for the same specification where there is one. */
@@ -164,6 +188,14 @@ export interface Sandbox {
   hasImage(image: string): Promise<boolean>
   /** Makes an image of a file system's tar stream. */
   importImage(image: string, tar: NodeJS.ReadableStream): Promise<void>
+  /** Undefined where the engine does not have it. */
+  imageFacts(image: string): Promise<ImageFacts | undefined>
+  /**
+   * Builds an image by the Dockerfile in a tar of its folder, as `docker build` does.
+   * @returns why it could not be built; undefined where it was
+   */
+  buildImage(image: string, tar: NodeJS.ReadableStream, withinMs: number): Promise<BuildFailure | undefined>
+  size(): Promise<EngineSize>
   /** Removes what no live lease owns. @returns names of what was removed */
   reap(): Promise<readonly string[]>
   close(): Promise<void>

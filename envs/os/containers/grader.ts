@@ -6,7 +6,7 @@
  * - It replaces `ls`, `bash` or `python3`, puts others before them on the PATH, writes `/etc/ld.so.preload`,
  *   profiles, Python's or Perl's start-up files, or configures name services, PAM or alternatives: no program
  *   of its machine takes part. Checks run in containers of their own from the pristine image, with an
- *   environment of their own; of the agent's machine they get data (see overlay).
+ *   environment of their own; of the agent's machine they get data (`overlay.ts`).
  * - It leaves processes behind that change files, answer checks, trace or kill the grader: its machine is
  *   frozen while it is looked at, and the containers of the grader are not its own.
  * - It changes what the question is about, such as deleting the files that it was asked to count: the right
@@ -27,17 +27,13 @@
  * - Scripts that only compare their arguments need no machine of the agent; all others run over its files.
  * - Grading ends within its time: what the agent's work keeps it from is not fulfilled, never a fault.
  * - No container outlives the grading.
- * - Every change, creation and deletion of the agent is repeated here, except of programs, libraries and
- *   their configuration: those stay the image's own, and no new program takes the name of one of them.
- * - Changes are found by the change time of the inode, which no program can set: files that the agent did not
- *   touch are the same inode of the same layer in both.
- * - Nothing of the agent's is executed, and no link of its is followed.
  */
-import type { Container, ExecResult, InspectorSpec } from '../../../worlds/containers/sandbox.ts'
+import type { Container, ExecResult } from '../../../worlds/containers/sandbox.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
 import type { OsItem } from '../item.ts'
 import type { Script } from '../script.ts'
 import { lineOf } from './invocation.ts'
+import { gradingPath, layOver, lookedAt } from './overlay.ts'
 import { type MachineRoom, preparedMachine } from './preparation.ts'
 import { checkSpec, rootEnvironment, rootFolder } from './spec.ts'
 
@@ -172,83 +168,10 @@ class Examiner {
 
   async #inspector(): Promise<Container | undefined> {
     const spec = checkSpec(await this.#room.imageOf(this.#item.image))
-    if (this.#machine.ended !== undefined) return undefined
-    const inspector = await this.#lookedAt(spec)
+    const inspector = await lookedAt(this.#machine, spec)
     if (inspector === undefined) return undefined
-    const { exitCode } = await inspector.exec(overlayScript, { deadlineMs: this.#checkMs })
-    if (exitCode === 0) return inspector
+    if (await layOver(inspector, spec.image, { deadlineMs: this.#checkMs })) return inspector
     await inspector.release()
-    if (exitCode === toolsMissing)
-      throw new EnvironmentFault(
-        'bad_settings',
-        `image ${spec.image} cannot grade: it needs bash, and GNU find, sort, comm, cut and tar`,
-      )
     return undefined
   }
-
-  /** Undefined where the machine ends just now, by what the agent left behind: its next command tells. */
-  async #lookedAt(spec: InspectorSpec): Promise<Container | undefined> {
-    try {
-      return await this.#machine.inspector(spec)
-    } catch (fault) {
-      const { ended } = await this.#machine.exec(':')
-      if (ended !== undefined) return undefined
-      throw fault
-    }
-  }
 }
-
-/** Folders of programs, in the order of the grader's PATH: the image's own come before the agent's. */
-const programFolders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
-
-/** PATH of checks. */
-const gradingPath = [...programFolders, '/usr/local/bin', '/usr/local/sbin'].join(':')
-
-/**
- * Never taken over, as patterns of `case`: what the engine mounts, what is loaded into programs, and what
- * tells them what to load (the loader's cache and preloads, name services, PAM, alternatives, Python, Perl).
- */
-const keptOut = [
-  ...['dev', 'proc', 'sys', '.dockerenv', 'etc/hosts', 'etc/hostname', 'etc/resolv.conf'],
-  ...['bin', 'sbin', 'usr', 'usr/bin', 'usr/sbin', 'etc'],
-  ...['lib*', 'usr/lib*', 'usr/local/lib*', 'usr/share/perl*', 'usr/share/python*', 'usr/share/awk*'],
-  ...['etc/ld.so*', 'etc/nsswitch.conf', 'etc/alternatives', 'etc/alternatives/*', 'etc/gai.conf'],
-  ...['etc/pam.conf', 'etc/pam.d', 'etc/pam.d/*', 'etc/security', 'etc/security/*'],
-  ...['etc/python*', 'etc/perl*', 'etc/gconv*', 'etc/sudo.conf', 'etc/apt/apt.conf*', 'etc/dpkg/*'],
-]
-
-/** How the script ends in an image that lacks its tools; any other status but 0 is the doing of the agent's files. */
-const toolsMissing = 3
-
-/** The script, for bash with GNU find, sort, comm and tar. It prints nothing and ends with 0 when all is laid over. */
-const overlayScript = `set -u
-[ -n "\${BASH_VERSION-}" ] && find / -maxdepth 0 -printf '' && sort -z /dev/null && comm -z /dev/null /dev/null &&
-  cut -z -f 1 /dev/null && command -v tar > /dev/null || exit ${toolsMissing}
-cd / || exit
-theirs=/proc/1/root
-[ -d $theirs/etc ] || { echo 'the files of the machine cannot be seen' >&2; exit 1; }
-found() { find "$1" -xdev -mindepth 1 -printf '%C@ %y %P\\0' | sort -z; }
-work=/dev/shm/overlay
-mkdir $work && found / > $work/own && found $theirs/ > $work/theirs || exit
-paths() { cut -z -d ' ' -f 3- "$1" | sort -z; }
-paths $work/own > $work/own-paths && paths $work/theirs > $work/their-paths || exit
-declare -A tools=()
-for program in ${programFolders.map((folder) => `${folder}/*`).join(' ')}; do tools[\${program##*/}]=1; done
-chosen() {
-  while IFS= read -r -d '' path; do
-    case $path in
-      ${keptOut.join('|')}) continue ;;
-      bin/*|sbin/*|usr/bin/*|usr/sbin/*) [ -z "\${tools[\${path##*/}]-}" ] || continue ;;
-    esac
-    printf '%s\\0' "$path"
-  done
-}
-comm -z -23 $work/own-paths $work/their-paths | chosen | sort -rz > $work/gone
-comm -z -13 $work/own $work/theirs | cut -z -d ' ' -f 3- | chosen > $work/changed
-while IFS= read -r -d '' path; do
-  if [ -d "/$path" ] && [ ! -L "/$path" ]; then rmdir "/$path"; else rm -f "/$path"; fi
-done < $work/gone 2>/dev/null
-tar -C $theirs --null --no-recursion --ignore-failed-read -S -T $work/changed -cf - 2>/dev/null |
-  tar -C / --same-owner --same-permissions --warning=none -xf - 2>/dev/null
-rm -rf $work
-exit 0`

@@ -61,7 +61,8 @@ async function find(
   return (await sandbox.hasImage(published)) ? published : base()
 }
 
-async function makeBase(
+/** The Debian base, made where the engine does not have it. @throws EnvironmentFault `backend` with what to do */
+export async function makeBase(
   sandbox: Images,
   { folder, leases }: Pick<TaskOptions, 'folder' | 'leases'>,
 ): Promise<string> {

@@ -28,6 +28,9 @@ export async function openTaskSandbox(options: SandboxOptions): Promise<Sandbox>
     whenWarm: () => sandbox.whenWarm(),
     hasImage: (image) => withContainers(() => sandbox.hasImage(image)),
     importImage: (image, tar) => withContainers(() => sandbox.importImage(image, tar)),
+    imageFacts: (image) => withContainers(() => sandbox.imageFacts(image)),
+    buildImage: (image, tar, withinMs) => withContainers(() => sandbox.buildImage(image, tar, withinMs)),
+    size: () => withContainers(() => sandbox.size()),
     reap: () => withContainers(() => sandbox.reap()),
     close: () => withContainers(() => sandbox.close()),
   }

@@ -1,0 +1,2 @@
+#!/bin/bash
+find /app/inbox -type f | wc -l > /app/count.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+source /solution/pack.sh
+pack "$SOURCE" /app/out/pack.tar.gz

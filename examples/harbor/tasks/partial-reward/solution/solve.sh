@@ -1,0 +1,2 @@
+#!/bin/bash
+touch /app/one /app/two /app/three /app/four

@@ -1,0 +1,3 @@
+#!/bin/bash
+chmod 700 /srv/private
+chmod 600 /srv/private/*
