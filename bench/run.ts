@@ -22,6 +22,7 @@ const names = [
   'learning',
   'curve',
   'async',
+  'agents',
   'soak',
   'long-run',
   'sandbox',
@@ -33,6 +34,7 @@ type OptionKind = 'count' | 'text' | 'texts'
 /** The options of benchmarks: counts and texts by name, `texts` as often as one likes; benchmarks that are not here take none. */
 const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   'long-run': { episodes: 'count', readings: 'text' },
+  agents: { turns: 'count' },
   async: { updates: 'count', skip: 'count', staleness: 'count' },
   curve: {
     config: 'text',
