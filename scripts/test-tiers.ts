@@ -25,6 +25,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
   [['bridges/', 'envs/bridges/'], ['envs/bridges/python-libraries.nightly.test.ts']],
   [['client/serving/', 'policy/endpoint/'], ['client/serving/clients/python-clients.nightly.test.ts']],
   [['envs/remote/'], ['envs/remote/openenv/openenv.nightly.test.ts']],
+  [['envs/mcp/'], ['envs/mcp/mcp.nightly.test.ts']],
   [
     ['client/environment-server/', 'envs/remote/agentrl/'],
     ['client/environment-server/agentrl.nightly.test.ts'],

@@ -40,6 +40,9 @@ const lies: Readonly<Record<string, (asked: Asked) => string>> = {
   shapeless: (asked) => answer(asked, { tools: 'none', content: 'none', protocolVersion: 7 }),
   empty: (asked) => answer(asked, {}),
   nothing: (asked) => answer(asked, 7),
+  pages: (asked) => answer(asked, { tools: [], nextCursor: 'more' }),
+  many: (asked) =>
+    answer(asked, { tools: Array.from({ length: 10_000 }, (_, at) => ({ ...tool, name: `t${at}` })) }),
   endless: () => 'x'.repeat(100_000_000),
   flood: () => `${'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n'.repeat(20_000)}`,
 }

@@ -25,7 +25,7 @@ import { clock } from '../../machine/services/clock.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
 import type { DescribedTool } from '../remote/base/remote-tools.ts'
-import { answerBytes, excerpt } from '../remote/base/server.ts'
+import { answerBytes, excerpt, textOf } from '../remote/base/server.ts'
 
 /** A server: a program, or an address. */
 export type McpPlace =
@@ -301,6 +301,10 @@ function addressWire({
         return new Response(null, { status: 405 })
       const response = await fetch(address, init)
       if (response.body === null) return response
+      const { status, statusText, headers: given } = response
+      // A stream of streams costs half a millisecond, and most answers are one piece.
+      if (given.get('content-type')?.startsWith('text/event-stream') !== true)
+        return new Response(await textOf(response), { status, statusText, headers: given })
       const bounded = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           received += chunk.byteLength
@@ -308,7 +312,6 @@ function addressWire({
           else controller.error(new RangeError(`it answered with more than ${answerBytes} bytes`))
         },
       })
-      const { status, statusText, headers: given } = response
       return new Response(response.body.pipeThrough(bounded), { status, statusText, headers: given })
     },
   })

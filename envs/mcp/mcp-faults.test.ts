@@ -69,11 +69,14 @@ describe('a program that is asked', () => {
       garbage: /no message of MCP: "hello"/,
       other: /broke the protocol: .*unknown message ID/,
       shapeless: /answered|refused the session/,
-      empty: /answered|refused the session/,
       nothing: /no message of MCP/,
-      endless: /a line of more than 16777216 characters/,
-      flood: /wrote more than 10000 messages/,
-    }),
+    }).concat([
+      { method: 'tools/list', trick: 'empty', reason: /answered tools\/list with "\{\}"/ },
+      { method: 'tools/list', trick: 'pages', reason: /lists tools without end/ },
+      { method: 'tools/call', trick: 'empty', reason: /answered tools\/call with "\{\}"/ },
+      { method: 'tools/call', trick: 'endless', reason: /a line of more than 16777216 characters/ },
+      { method: 'tools/call', trick: 'flood', reason: /wrote more than 10000 messages/ },
+    ]),
   )('$method and does $trick is lost by its name', async ({ method, trick, reason }) => {
     const fault = await faultOf(ofProgram(method, trick))
     expect(fault.message).toMatch(reason)
@@ -87,6 +90,12 @@ describe('a program that is asked', () => {
     expect(grade).not.toHaveBeenCalled()
     await session?.reset('train/1')
   })
+})
+
+it('ten thousand tools are refused by their number', async () => {
+  await expect(ofProgram('tools/list', 'many').open({})).rejects.toThrow(
+    /it offers 10000 tools, and an agent is given 128 at most/,
+  )
 })
 
 // [MCP-1] [MCP-3]

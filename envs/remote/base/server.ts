@@ -180,7 +180,8 @@ async function send(server: RemoteServer, request: ServerRequest, withinMs: numb
   return { status: response.status, headers: response.headers, text: await textOf(response) }
 }
 
-async function textOf(response: Response): Promise<string> {
+/** The whole answer. @throws RangeError beyond its bound */
+export async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
