@@ -1,5 +1,5 @@
 /** Episodes that programs play: real processes, real requests; the policy says what the test lets it say. */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asyncLocalStorage, type Context } from '@temporalio/activity'
@@ -10,6 +10,7 @@ import { episodeId, groupId, runId } from '../../identity/identity.ts'
 import { markedProcesses } from '../../machine/processes/process-group.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { openStore, type Store } from '../../storage/store.ts'
+import { outputKey } from '../../storage/trajectories/observations.ts'
 import { evenAnswer, twoTurns, writeProgram } from '../../test/support/agent-programs.ts'
 import type { OpenRun } from '../stored/open-runs.ts'
 import { createAgentActivities } from './agent-play.ts'
@@ -44,10 +45,12 @@ interface Played {
   readonly attempt?: number
   readonly signal?: AbortSignal
   readonly onSample?: (count: number) => void
+  /** Called when the episode has ended, while the endpoint listens. */
+  readonly afterwards?: () => Promise<void>
 }
 
 /** Plays the episode once. */
-async function play({ code, agent = { reward: 'file' }, attempt = 1, signal, onSample }: Played) {
+async function play({ code, agent = { reward: 'file' }, attempt = 1, signal, onSample, afterwards }: Played) {
   const command = writeProgram(home, 'agent', code)
   const tasks = [{ task: 'even-answer', agent: { command, ...agent } }]
   const config = configSchema.parse({ tasks, evaluation: { suites: [] } })
@@ -85,7 +88,9 @@ async function play({ code, agent = { reward: 'file' }, attempt = 1, signal, onS
   const opening = { episode, run, taskIndex: 0, split: 'train', position: 0 }
   const draws = { seed: 1, versions: { kind: 'fixed', version: 0 } as const, temperature: 1, maxTokens: 24 }
   try {
-    return await asyncLocalStorage.run(context, () => runAgent({ ...opening, ...draws }))
+    const result = await asyncLocalStorage.run(context, () => runAgent({ ...opening, ...draws }))
+    await afterwards?.()
+    return result
   } finally {
     await closeAgents()
   }
@@ -107,11 +112,11 @@ it('a program plays its turns and gives the reward in its file; a second attempt
   await expectGone()
 })
 
-it('the environment grades the last answer', async () => {
+it('the environment grades the last answer; the last words of the program are kept with it', async () => {
   const grader = { reward: 'grader' }
-  expect(await play({ code: 'await say([{ role: "user", content: task.prompt }])', agent: grader })).toEqual({
-    ...{ outcome: 'completed', reward: 1, turns: 1 },
-  })
+  const code = 'await say([{ role: "user", content: task.prompt }]); console.log("I have said it")'
+  expect(await play({ code, agent: grader })).toEqual({ outcome: 'completed', reward: 1, turns: 1 })
+  expect((await store.observations.get(episode, 1))?.info).toMatchObject({ [outputKey]: 'I have said it' })
   expect((await store.observations.get(episode, 1))?.messages).toEqual([{ role: 'user', content: 'done' }])
 })
 
@@ -136,6 +141,38 @@ it('a request without the key of an episode is refused in the form that was used
     reward({ reward: 1 })`
   expect(await play({ code })).toMatchObject({ reward: 1 })
 })
+
+// [AGENT-ENDPOINT-1]
+it.each([
+  ['/chat/completions', { messages: [{ role: 'user', content: 'b' }] }, /"code":"episode_ended"/],
+  ['/responses', { input: 'b' }, /"code":"episode_ended"/],
+  [
+    '/messages',
+    { max_tokens: 9, messages: [{ role: 'user', content: 'b' }] },
+    /"type":"error".*the episode of this key has ended/,
+  ],
+])(
+  'a request at %s of an episode that has ended is answered by 409, in its form',
+  async (path, body, words) => {
+    const kept = join(home, 'endpoint.json')
+    const code = `
+    writeFileSync(${JSON.stringify(kept)}, JSON.stringify([process.env.OPENAI_BASE_URL, process.env.OPENAI_API_KEY]))
+    await say([{ role: 'user', content: 'a' }])
+    reward({ reward: 1 })`
+    let answer: Response | undefined
+    const afterwards = async () => {
+      const [root, key] = JSON.parse(readFileSync(kept, 'utf8'))
+      answer = await fetch(`${root}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'any', ...body }),
+      })
+    }
+    expect(await play({ code, afterwards })).toMatchObject({ reward: 1 })
+    expect(answer?.status).toBe(409)
+    expect(await answer?.text()).toMatch(words)
+  },
+)
 
 // [AGENT-PLAY-1] [AGENT-PLAY-3]
 describe('a program that', () => {
@@ -182,6 +219,20 @@ describe('a program that', () => {
       {},
       'flood',
       /50 requests in a row/,
+    ],
+    [
+      'asks in a loop for what it cannot get, in a form of its own',
+      'for (;;) await post("/messages", { model: "any" })',
+      {},
+      'flood',
+      /50 requests in a row/,
+    ],
+    [
+      'stops asking while its children live',
+      'await say([{ role: "user", content: "a" }]); const { spawn } = await import("node:child_process"); spawn("sleep", ["100"], { detached: true }); setTimeout(() => undefined, 100_000)',
+      { silentSeconds: 0.5 },
+      'silent',
+      /no request for 0.5 s/,
     ],
     [
       'forks without end',

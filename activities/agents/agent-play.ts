@@ -17,6 +17,7 @@ import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
 import type { StoredAction } from '../../storage/trajectories/actions.ts'
+import { outputKey } from '../../storage/trajectories/observations.ts'
 import { failing } from '../calls/failure.ts'
 import { reportProgress } from '../calls/wrapping.ts'
 import type { AskedModels } from '../play/asked-models.ts'
@@ -109,7 +110,9 @@ export function createAgentActivities(dependencies: Dependencies) {
       const { turns } = session.progress
       const live = { environment, questions, turn: turns, seenTools: JSON.stringify(environment.tools) }
       const grade = (answer: StoredAction) => questions.during(turns, () => playAction(environment, answer))
-      const last = observationOf(episode, live, await lastStep(ending, session, grade))
+      const step = await lastStep(ending, session, grade)
+      const said = program.output === '' ? {} : { [outputKey]: program.output }
+      const last = observationOf(episode, live, { ...step, info: { ...step.info, ...said } })
       await store.observations.put(last)
       return resultOf((await store.observations.get(episode, turns)) ?? last, turns)
     },

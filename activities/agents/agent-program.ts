@@ -13,6 +13,7 @@ import type { AgentConfig } from '../../config/schema/agent-schema.ts'
 import type { EpisodeId } from '../../identity/identity.ts'
 import type { RewardedOutcome } from '../../learning/evaluation/outcome.ts'
 import { endMarked, markedProcesses, ProcessGroup } from '../../machine/processes/process-group.ts'
+import { redact } from '../../machine/secrets/secret.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { Message, ToolSpec } from '../../messages/message.ts'
 import { RequestFault } from '../../policy/endpoint/request-fault.ts'
@@ -164,6 +165,11 @@ export class AgentProgram {
     await endMarked(markOf(this.#options))
   }
 
+  /** The last words of what it wrote, without secrets; empty where it wrote nothing. */
+  get output(): string {
+    return redact(this.#group.lastWords.trim())
+  }
+
   async #given(): Promise<GivenReward | undefined> {
     const { reward } = this.#options.agent
     if (reward === 'grader') return undefined
@@ -200,7 +206,7 @@ export class AgentProgram {
   }
 
   #withWords(reason: string): string {
-    const words = this.#group.lastWords.trim()
+    const words = this.output
     return words === '' ? reason : `${reason}; its last words: ${words}`
   }
 }

@@ -15,6 +15,8 @@ import type { TurnTime } from './turn-time.ts'
 
 /** Key in `info` that names the state of the environment, where it reports one. */
 export const stateKey = 'exactState'
+/** Key in `info` of the last words that an agent's own program wrote. */
+export const outputKey = 'agentOutput'
 /** Key in `info` of the values that the metrics of the environment have then. */
 export const metricsKey = 'metricsNow'
 
