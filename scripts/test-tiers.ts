@@ -42,6 +42,7 @@ const nightlyTests: readonly (readonly [places: readonly string[], tests: readon
   [
     ['dashboard/'],
     [
+      'dashboard/agent-episode.nightly.test.ts',
       'dashboard/hostile-text.nightly.test.ts',
       'dashboard/many-episodes.nightly.test.ts',
       'dashboard/page.nightly.test.ts',

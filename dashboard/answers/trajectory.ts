@@ -12,6 +12,7 @@ import { staleTurns } from '../../activities/update/update-batch.ts'
 import type { LearntGroups } from '../../client/learnt-groups.ts'
 import { findEnvironment, UnknownTask } from '../../envs/registry.ts'
 import { branchPlace, type EpisodeId, parseEpisodeId } from '../../identity/identity.ts'
+import type { LearntBranches } from '../../learning/rollout/learnt-branches.ts'
 import { commandName, homeFlag, typedWords } from '../../machine/processes/typed-command.ts'
 import type { Tokenizer } from '../../policy/tokenizer/tokenizer.ts'
 import type { TokenFigures } from '../../policy/trainer/update/token-figures.ts'
@@ -19,7 +20,8 @@ import { StorageFault } from '../../storage/disk/fault.ts'
 import type { StoredGroup } from '../../storage/records/groups.ts'
 import { actionOf, type StoredAction } from '../../storage/trajectories/actions.ts'
 import { isSealed, type StoredEpisode } from '../../storage/trajectories/episode.ts'
-import { observationOf, type StoredObservation } from '../../storage/trajectories/observations.ts'
+import { observationOf, outputKey, type StoredObservation } from '../../storage/trajectories/observations.ts'
+import { sequencesOf, type TurnPlace } from '../../storage/trajectories/sequences.ts'
 import { type TurnTime, turnTimeOf } from '../../storage/trajectories/turn-time.ts'
 import type {
   BranchesAnswer,
@@ -66,7 +68,9 @@ export async function trajectoryAnswer(
   const at = siblings.indexOf(episode.id)
   const last = observations[actions.length]
   const consumed = group?.consumedBy
-  const lesson = consumed === undefined ? {} : await lessonOf(learnt, { episode, step: consumed, actions })
+  const { branches } = run.config.learning
+  const lesson =
+    consumed === undefined ? {} : await lessonOf(learnt, { episode, step: consumed, actions, branches })
   const damaged = await damageOf(shown, episode)
   return {
     row: episodeRow(episode, consumed ?? null),
@@ -82,6 +86,7 @@ export async function trajectoryAnswer(
     ...(last !== undefined && isSealed(episode) && actions.length > 0
       ? { ending: shownObservation(last) }
       : {}),
+    ...outputOf(last),
     ...lesson,
     hasTexts: tokenizer !== undefined,
     branching: branchingOf(run, episode),
@@ -91,6 +96,12 @@ export async function trajectoryAnswer(
     ...shown.temporalPage(episode.id),
     ...(damaged === undefined ? {} : { damaged }),
   }
+}
+
+/** The last words of an agent's own program. */
+function outputOf(last: StoredObservation | undefined): Pick<TrajectoryAnswer, 'output'> {
+  const output = last?.info[outputKey]
+  return typeof output === 'string' ? { output } : {}
 }
 
 /** Data and settings are those of the first entry of the task in the mix. */
@@ -168,7 +179,7 @@ function shownActions(
   const textsOf = textReader(tokenizer, of.actions)
   let at = 0
   return of.actions.map((action, turn) => {
-    const { prompt, tokens, logprobs, message, problems, finish, version, spans, took } = action
+    const { prompt, tokens, logprobs, message, problems, finish, version, spans, took, asked } = action
     const begin = at
     at += prompt.length + tokens.length
     return {
@@ -180,6 +191,9 @@ function shownActions(
       ...(spans === undefined ? {} : { spans }),
       stale: of.stale[turn] ?? null,
       ...(took === undefined ? {} : { took }),
+      ...(asked === undefined
+        ? {}
+        : { asked: { branch: asked.branch, follows: asked.follows, form: asked.form } }),
       begin,
       prompt: { ids: [...prompt], texts: textsOf(prompt) },
       sampled: { ids: [...tokens], texts: textsOf(tokens), logprobs: [...logprobs] },
@@ -226,14 +240,17 @@ async function lessonOf(
     readonly episode: StoredEpisode
     readonly step: number
     readonly actions: readonly StoredAction[]
+    readonly branches: LearntBranches
   },
 ): Promise<Pick<TrajectoryAnswer, 'learnt' | 'notKept'>> {
-  const { episode, step, actions } = of
+  const { episode, step, actions, branches } = of
   const update = await learntGroups.update(episode.run, step)
   if (update?.isKept === false) return { notKept: step }
   const learnt = update?.episodes.get(episode.id)
   if (update === undefined || learnt === undefined) return {}
   const { file, begin, advantage, advantages, weight, imitation, figures } = learnt
+  const { places } = sequencesOf(actions, branches)
+  const isBranched = actions.some(({ asked }) => asked !== undefined)
   const isOne = advantages.every((each) => each === advantages[0])
   const lesson: TrajectoryLearnt = {
     update: step,
@@ -243,7 +260,8 @@ async function lessonOf(
     ...(weight === 1 ? {} : { weight }),
     ...(imitation === 0 ? {} : { imitation }),
     batch: { file, begin },
-    ...(figures === undefined ? {} : { found: foundTokens(figures, actions) }),
+    ...(isBranched ? { places: places.map((place) => place?.begin ?? null) } : {}),
+    ...(figures === undefined ? {} : { found: foundTokens(figures, places) }),
   }
   return { learnt: lesson }
 }
@@ -251,15 +269,13 @@ async function lessonOf(
 /** The update's figures for the sampled tokens of each turn. */
 function foundTokens(
   { logRatios, entropies }: TokenFigures,
-  actions: readonly StoredAction[],
+  places: readonly TurnPlace[],
 ): readonly FoundTokens[] {
-  let at = 0
-  return actions.map(({ prompt, tokens }) => {
-    const first = at + prompt.length
-    at = first + tokens.length
+  return places.map((place) => {
+    const { begin, end } = place ?? { begin: 0, end: 0 }
     return {
-      ratios: Array.from(logRatios.subarray(first, at), Math.exp),
-      entropies: [...entropies.subarray(first, at)],
+      ratios: Array.from(logRatios.subarray(begin, end), Math.exp),
+      entropies: [...entropies.subarray(begin, end)],
     }
   })
 }
@@ -268,8 +284,10 @@ function branchingOf({ config }: ShownRun, episode: StoredEpisode): TrajectoryAn
   const no = (because: string) => ({ isPossible: false, because })
   if (!isSealed(episode)) return no('it has not ended yet')
   if (episode.released !== undefined) return no('its turns were removed by retention')
+  const entry = config.tasks.find(({ task }) => task === episode.task)
+  if (entry?.agent !== undefined) return no("an agent's own program plays it, from its beginning")
   // A custom task is asked when it is branched: here no code of the user runs.
-  if (config.tasks.find(({ task }) => task === episode.task)?.from !== undefined) return { isPossible: true }
+  if (entry?.from !== undefined) return { isPossible: true }
   try {
     const { replayable, replayableBecause } = findEnvironment(episode.task)
     return replayable ? { isPossible: true } : no(replayableBecause)

@@ -19,6 +19,8 @@ export interface TrajectoryAnswer {
   readonly turns: readonly TrajectoryTurn[]
   /** The observation after the last action. */
   readonly ending?: Observation
+  /** The last words that the agent's own program wrote; absent where it has none. */
+  readonly output?: string
   /** The learning signal of the update; absent where none has learnt from it. */
   readonly learnt?: TrajectoryLearnt
   /** Step of the update that consumed its group, where that update left no record of what it learnt. */
@@ -54,6 +56,8 @@ export interface TrajectoryLearnt {
   readonly found?: readonly FoundTokens[]
   /** The batch file, and the place of the episode's first token in it. */
   readonly batch: { readonly file: string; readonly begin: number }
+  /** [turns] where each turn's sampled tokens begin, from there on; null for a turn that is not learnt. Absent: as in the episode. */
+  readonly places?: readonly (number | null)[]
 }
 
 /** [sampled tokens of a turn] each, before the update's first optimizer step. */
@@ -124,6 +128,8 @@ export interface TrajectoryAction {
   readonly stale: boolean | null
   /** Absent where it was not measured. */
   readonly took?: TurnTime
+  /** How the agent's own program asked for it; absent where the environment plays. */
+  readonly asked?: ShownRequest
   /** Position of the first prompt token among the tokens of the episode. */
   readonly begin: number
   /** Read since the action before. */
@@ -132,6 +138,16 @@ export interface TrajectoryAction {
     /** [tokens] behaviour logprobs, in nats. */
     readonly logprobs: readonly number[]
   }
+}
+
+/** How an agent's own program asked for a turn. */
+export interface ShownRequest {
+  /** Its branch of the episode, from 0 on. */
+  readonly branch: number
+  /** The turn after which its prompt comes; −1 where it begins the conversation. */
+  readonly follows: number
+  /** Path of the API. */
+  readonly form: string
 }
 
 /** [tokens] each. A character that several tokens spell is placed at the last of them, the others are empty. */

@@ -24,7 +24,7 @@ export interface Sequences {
 }
 
 /** Where the tokens of a turn count; undefined: nowhere. */
-type Place = { readonly begin: number; readonly end: number } | undefined
+export type TurnPlace = { readonly begin: number; readonly end: number } | undefined
 
 /** A turn of a sequence, and whether its tokens count there. */
 interface Part {
@@ -36,7 +36,7 @@ interface Part {
 export function sequencesOf(
   actions: readonly StoredAction[],
   branches: LearntBranches,
-): Sequences & { readonly places: readonly Place[] } {
+): Sequences & { readonly places: readonly TurnPlace[] } {
   const sequences = partsOf(actions, branches)
   const parts = sequences.flat()
   const time = parts.reduce((sum, { action }) => sum + action.prompt.length + action.tokens.length, 0)
@@ -44,7 +44,7 @@ export function sequencesOf(
   const lossMask = new Uint8Array(time)
   const logprobs = new Float32Array(time)
   const versions = new Int32Array(time).fill(-1)
-  const places = actions.map((): Place => undefined)
+  const places = actions.map((): TurnPlace => undefined)
   const starts: number[] = []
   let at = 0
   for (const sequence of sequences) {

@@ -5,10 +5,11 @@
 import type { FunctionComponent } from 'preact'
 import { plain } from '../../../../learning/statistics/figures.ts'
 import { actionSummary } from '../../../../messages/action-summary.ts'
-import type { TrajectoryAnswer, TrajectoryTurn } from '../../../contract/trajectory.ts'
+import type { TrajectoryAnswer } from '../../../contract/trajectory.ts'
 import { choiceAddress } from '../../navigation.ts'
 import { visible } from '../../parts/visible.ts'
 import { secondsOf, secondsText, type TurnSeconds, turnSeconds } from './turn-seconds.ts'
+import { type TreeLine, treeLines } from './turn-tree.ts'
 
 interface OutlineProps {
   readonly trajectory: TrajectoryAnswer
@@ -24,16 +25,16 @@ export const Outline: FunctionComponent<OutlineProps> = ({ trajectory, current }
     <nav class="outline" aria-label="Turns">
       <Whole seconds={seconds} />
       <ol>
-        {turns.map((turn, at) => (
+        {treeLines(turns).map((line) => (
           <Line
-            key={turn.turn}
-            turn={turn}
+            key={line.turn.turn}
+            line={line}
             // The observation after an action has its reward.
-            earned={(turns[at + 1]?.observation ?? ending)?.reward ?? 0}
+            earned={(turns[line.turn.turn + 1]?.observation ?? ending)?.reward ?? 0}
             longest={longest}
-            seconds={seconds[at]}
+            seconds={seconds[line.turn.turn]}
             slowest={slowest}
-            isCurrent={turn.turn === current}
+            isCurrent={line.turn.turn === current}
           />
         ))}
       </ol>
@@ -58,7 +59,7 @@ const Whole: FunctionComponent<{ seconds: readonly TurnSeconds[] }> = ({ seconds
 }
 
 interface LineProps {
-  readonly turn: TrajectoryTurn
+  readonly line: TreeLine
   readonly earned: number
   readonly longest: number
   readonly seconds: TurnSeconds | undefined
@@ -67,8 +68,8 @@ interface LineProps {
   readonly isCurrent: boolean
 }
 
-const Line: FunctionComponent<LineProps> = ({ turn: each, earned, longest, seconds, slowest, isCurrent }) => {
-  const { turn, action } = each
+const Line: FunctionComponent<LineProps> = ({ line, earned, longest, seconds, slowest, isCurrent }) => {
+  const { turn, action } = line.turn
   const length = action?.sampled.ids.length ?? 0
   const note =
     action === undefined
@@ -79,7 +80,13 @@ const Line: FunctionComponent<LineProps> = ({ turn: each, earned, longest, secon
           ? 'cut off'
           : ''
   return (
-    <li>
+    <li class={line.depth > 0 ? 'in-branch' : ''} style={{ marginLeft: `${14 * line.depth}px` }}>
+      {line.begins === undefined ? null : (
+        <span class="branch-begins small quiet">
+          branch {line.begins.branch}
+          {line.begins.after < 0 ? '' : ` after turn ${line.begins.after}`}
+        </span>
+      )}
       <a
         href={choiceAddress({ turn: String(turn), token: '' })}
         aria-current={isCurrent ? 'step' : undefined}

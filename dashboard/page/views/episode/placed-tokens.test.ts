@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TrajectoryAction, TrajectoryLearnt, TrajectoryTurn } from '../../../contract/trajectory.ts'
-import { foundOf, readTokensOf, sampledTokensOf, tokenAt } from './placed-tokens.ts'
+import { batchPlaceOf, foundOf, readTokensOf, sampledTokensOf, tokenAt } from './placed-tokens.ts'
 
 function actionOf(
   turn: number,
@@ -82,4 +82,18 @@ test('what the update found is that of the same token, and nothing is made up wh
   const none = { ratio: Number.NaN, entropy: Number.NaN }
   expect(foundOf(learnt, { turn: 0, index: 1, isSampled: false })).toEqual(none)
   expect(foundOf(undefined, { turn: 0, index: 1, isSampled: true })).toEqual(none)
+})
+
+test('the place of a token in the batch is that of its turn, which branches move', () => {
+  const learnt: TrajectoryLearnt = {
+    ...{ update: 1, version: 1, advantage: 1 },
+    batch: { file: 'batches/1.safetensors', begin: 100 },
+  }
+  const [read, sampled] = [tokenAt({ turns }, 5), tokenAt({ turns }, 6)]
+  if (read === undefined || sampled === undefined) throw new Error('there are no such tokens')
+  expect([batchPlaceOf(learnt, read), batchPlaceOf(learnt, sampled)]).toEqual([105, 106])
+  const branched = { ...learnt, places: [null, 41] }
+  expect([batchPlaceOf(branched, read), batchPlaceOf(branched, sampled)]).toEqual([140, 141])
+  const first = tokenAt({ turns }, 0)
+  expect(first === undefined || batchPlaceOf(branched, first)).toBeUndefined()
 })

@@ -67,6 +67,15 @@ export function readTokensOf(turn: number, action: TrajectoryAction): readonly P
   }))
 }
 
+/** Place of a token in the batch of its update; undefined for one of a turn that is not learnt. */
+export function batchPlaceOf({ batch, places }: TrajectoryLearnt, token: PlacedToken): number | undefined {
+  if (places === undefined) return batch.begin + token.position
+  const sampledAt = places[token.turn]
+  if (sampledAt == null) return undefined
+  const readBefore = token.isSampled ? 0 : token.action.prompt.ids.length
+  return batch.begin + sampledAt - readBefore + token.index
+}
+
 /** The update's figures of a sampled token; NaN each where they are unknown. */
 export function foundOf(
   learnt: TrajectoryLearnt | undefined,

@@ -7,7 +7,7 @@ import { addressOf } from '../../../contract/addresses.ts'
 import { advantageAt, type TrajectoryAnswer } from '../../../contract/trajectory.ts'
 import { choose } from '../../navigation.ts'
 import { Signed } from '../../parts/badge.tsx'
-import { foundOf, type PlacedToken } from './placed-tokens.ts'
+import { batchPlaceOf, foundOf, type PlacedToken } from './placed-tokens.ts'
 import { tokenText } from './tokens.tsx'
 
 interface FactsProps {
@@ -87,17 +87,19 @@ const Learnt: FunctionComponent<FactsProps> = ({ trajectory, token }) => {
 }
 
 /** Where the update read the token. */
-const BatchPlace: FunctionComponent<FactsProps> = ({ trajectory: { learnt }, token: { position } }) =>
-  learnt === undefined ? null : (
+const BatchPlace: FunctionComponent<FactsProps> = ({ trajectory: { learnt }, token }) => {
+  const at = learnt === undefined ? undefined : batchPlaceOf(learnt, token)
+  return learnt === undefined || at === undefined ? null : (
     <Fact
       name="Batch"
       value={
         <>
-          token {count(learnt.batch.begin + position)} of <code>{learnt.batch.file}</code>
+          token {count(at)} of <code>{learnt.batch.file}</code>
         </>
       }
     />
   )
+}
 
 const Fact: FunctionComponent<{ name: string; value: preact.ComponentChildren }> = ({ name, value }) => (
   <div>

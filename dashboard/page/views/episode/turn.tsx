@@ -6,11 +6,13 @@ import type { Message, ToolCall, ToolSpec } from '../../../../messages/message.t
 import type {
   Observation,
   ShownAnswer,
+  ShownRequest,
   TrajectoryAction,
   TrajectoryAnswer,
   TrajectoryTurn,
   TurnTime,
 } from '../../../contract/trajectory.ts'
+import { choiceAddress } from '../../navigation.ts'
 import { Folded } from '../../parts/folded.tsx'
 import { beginningOf, visible } from '../../parts/visible.ts'
 import type { Renderer } from '../../renderers/renderer.ts'
@@ -139,6 +141,7 @@ const ActionView: FunctionComponent<ActionProps> = ({
             v{version}
           </span>
         ))}
+        {action.asked === undefined ? null : <Asked asked={action.asked} />}
         {stale === true ? <span class="badge mixed">from the pool</span> : null}
         {invalid ? <span class="badge lost">invalid</span> : null}
         {finish === 'length' ? <span class="badge mixed">cut off</span> : null}
@@ -160,6 +163,19 @@ const ActionView: FunctionComponent<ActionProps> = ({
   )
 }
 
+/** The form of a request, and its place among the conversations of its program. */
+const Asked: FunctionComponent<{ asked: ShownRequest }> = ({ asked: { branch, follows, form } }) => (
+  <>
+    <span class="badge">branch {branch}</span>
+    <code class="quiet small">{form}</code>
+    {follows < 0 ? null : (
+      <a class="small" href={choiceAddress({ turn: String(follows), token: '' })}>
+        after turn {follows}
+      </a>
+    )}
+  </>
+)
+
 interface EndingProps {
   readonly ending: Observation
   readonly answered: TrajectoryTurn | undefined
@@ -171,6 +187,14 @@ interface EndingProps {
 export const Ending: FunctionComponent<EndingProps> = ({ ending, trajectory, renderer }) => (
   <section class="turn" aria-label="The end">
     <ObservationView observation={ending} renderer={renderer} />
+    {trajectory.output === undefined ? null : (
+      <div class="message">
+        <div class="speaker">
+          <span class="role">output of the program</span>
+        </div>
+        <Folded text={trajectory.output} />
+      </div>
+    )}
     <p class="over quiet">
       {trajectory.row.outcome === null
         ? 'Being played.'
