@@ -97,6 +97,18 @@ describe.skipIf(missing !== undefined)('the reaper', () => {
     expect(await mine.leases.list('container')).toEqual([])
   }, 120_000)
 
+  // [OPEN-1]
+  test('a sandbox leaves the containers of another one of this process', async () => {
+    const one = await openSandbox({ engine: engine.address })
+    const container = await one.acquire(spec)
+    const other = await openSandbox({ engine: engine.address })
+    expect(await other.reap()).toEqual([])
+    expect(await container.exec('echo here')).toMatchObject({ stdout: 'here\n' })
+    await other.close()
+    await one.close()
+    expect(await containers()).toBe(0)
+  }, 120_000)
+
   test('close leaves no container of this sandbox, also of those it was starting', async () => {
     const leases = createProcessLeases()
     const sandbox = await openSandbox({ engine: engine.address, leases })

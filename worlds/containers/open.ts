@@ -3,6 +3,7 @@
  *
  * Invariants
  * - Containers without an owner are looked for when a sandbox is opened, and periodically while it is open.
+ * - [OPEN-1] Sandboxes of one process leave each other's containers alone.
  * - `close` leaves no container of this sandbox, no lease and no timer.
  */
 import { reasonOf } from '../../faults/reason.ts'
@@ -32,9 +33,12 @@ export interface SandboxOptions {
   readonly log?: ((line: string) => void) | undefined
 }
 
+/** Shared by all that are given none: a sandbox takes a container without a lease for one that was lost. */
+const ofProcess = createProcessLeases()
+
 /** @throws ContainerFault `backend` where no engine answers, `bad_settings` for an address that is none */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { leases = createProcessLeases(), log = () => undefined } = options
+  const { leases = ofProcess, log = () => undefined } = options
   const engine = await connectEngine(options.engine)
   const complain = (what: string) => (error: unknown) => log(`${what}: ${reasonOf(error)}`)
   const holder = holdLeases(leases, complain('leases of containers could not be renewed'))
