@@ -106,9 +106,10 @@ export async function buildImage(
     }, withinMs)
     for await (const line of linesOf(progress)) {
       const { error, stream = '' } = progressLine.parse(JSON.parse(line))
-      step = Number(/^Step (\d+)\//.exec(stream)?.[1] ?? step)
-      said = `${said}${stream}`.slice(-1000)
-      if (error !== undefined) return { step, reason: `${error}\n${said}`.trim() }
+      const begun = /^Step (\d+)\//.exec(stream)?.[1]
+      step = Number(begun ?? step)
+      said = begun === undefined ? `${said}${stream}`.slice(-1000) : ''
+      if (error !== undefined) return { step, reason: [error, ...ownLines(said)].join('; ') }
     }
     if (!late) return undefined
   } catch (error) {
@@ -119,6 +120,12 @@ export async function buildImage(
     clearTimeout(timer)
   }
   return { step, reason: `it was not built within ${withinMs / 1000} s` }
+}
+
+/** The last lines that a step itself has said, without those of the builder. */
+function ownLines(said: string): readonly string[] {
+  const lines = said.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '' && !/^(--->|Removing intermediate)/.test(line)).slice(-3)
 }
 
 /** Reads the engine's progress to its end; it reports a failure, which the status does not. */

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'
 import type { ImageFacts, Sandbox } from '../../../worlds/containers/sandbox.ts'
-import type { TaskOptions } from '../../contract/environment.ts'
+import { EnvironmentFault, type TaskOptions } from '../../contract/environment.ts'
 import { baseImage, makeBase } from '../../os/containers/image.ts'
 import { basesOf, instructionsOf, withBases } from './dockerfile.ts'
 import { refusal } from './refusal.ts'
@@ -66,7 +66,10 @@ export class TaskImages {
     if (image === undefined) {
       image = find()
       this.#known.set(key, image)
-      image.catch(() => this.#known.delete(key))
+      // A name that no registry knows may take half a minute; a failure of the engine is tried again.
+      image.catch((fault: unknown) => {
+        if (!(fault instanceof EnvironmentFault && fault.permanent)) this.#known.delete(key)
+      })
     }
     return image
   }

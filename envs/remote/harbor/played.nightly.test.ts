@@ -1,7 +1,10 @@
 /** Harbor tasks in containers: solved, left alone, cheated, and with verifiers that fail. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engineMissing, startEngine, type TestEngine } from '../../../test/host/container-engine.ts'
@@ -13,6 +16,7 @@ import { nothing } from './demonstration.ts'
 const missing = engineMissing()
 if (missing !== undefined) console.warn(`tasks of Harbor are not tested: ${missing}`)
 
+const playerFile = join(import.meta.dirname, 'player.testing.ts')
 const examples = join(import.meta.dirname, '../../../examples/harbor/tasks')
 const settings = { images: { 'debian:bookworm-slim': 'perdure/os-debian:3' } }
 
@@ -217,6 +221,28 @@ describe.skipIf(missing !== undefined)('tasks of Harbor', () => {
     expect((await played(task, 'count-files', ['echo 5 > count.txt'])).reward).toBe(1)
     await task.prepare?.()
     expect(task.warnings?.filter((warning) => warning.includes('cannot be played'))).toHaveLength(3)
+  })
+
+  test('twenty processes that are killed while they build, play and grade leave no container and no folder', async () => {
+    for (const each of opened.splice(0)) await each.close()
+    const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith('perdure-os-'))
+    const before = left()
+    const most: number[] = []
+    for (let kill = 0; kill < 20; kill++) {
+      // Each builds the image of one task again.
+      writeFileSync(join(folder, 'count-files/environment/mark'), String(kill))
+      const player = spawn('node', [playerFile, folder, JSON.stringify(settings)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await once(player.stdout, 'data')
+      await delay(200 * kill)
+      most.push((await containers()).length)
+      player.kill('SIGKILL')
+      await once(player, 'exit')
+    }
+    expect(Math.max(...most)).toBeGreaterThan(2)
+    await expect.poll(async () => (await containers()).length, { timeout: 60_000 }).toBe(0)
+    expect(left()).toEqual(before)
   })
 
   // [HARBOR-IMAGE-1] [HARBOR-VERIFIER-2] [IMAGES-1]

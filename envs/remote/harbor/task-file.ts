@@ -20,7 +20,7 @@ const seconds = z.number().positive()
 const user = z.union([z.string(), z.int()]).optional()
 const phase = {
   network_mode: z.enum(['no-network', 'public', 'allowlist']).optional(),
-  // Its name before schema 1.1.
+  // Its older name.
   allow_internet: z.boolean().optional(),
 }
 /** A size as text, in mebibytes. */
@@ -40,7 +40,7 @@ const environmentSchema = z.looseObject({
   cpus: z.number().positive().default(1),
   memory_mb: z.int().min(16).optional(),
   storage_mb: z.int().min(1).optional(),
-  // Their names before schema 1.1.
+  // Their older names.
   memory: size.optional(),
   storage: size.optional(),
   gpus: z.int().min(0).default(0),
@@ -127,7 +127,7 @@ export function readTaskFile(file: string, text: string, settings: FileSettings)
   const lineOf = (path: readonly PropertyKey[]) => lineOfKey(text, path)
   const refuse = (path: readonly PropertyKey[], reason: string) => refusal(file, lineOf(path), reason)
   const given = parsed(file, text)
-  // The name of the key before schema 1.1.
+  // The older name of the key.
   const fields = fileSchema.safeParse({ schema_version: given.version ?? '1.4', ...given })
   if (!fields.success) {
     const [issue] = fields.error.issues
