@@ -99,9 +99,12 @@ export class McpConnection {
     this.#wire = 'command' in place ? programWire(place, (reason) => this.#note(reason)) : addressWire(place)
   }
 
-  /** Opens a session. @throws EnvironmentFault `backend` */
-  static async open(place: McpPlace, withinMs: number): Promise<McpConnection> {
+  /** Opens a session. @param signal gives up @throws EnvironmentFault `backend` */
+  static async open(place: McpPlace, withinMs: number, signal?: AbortSignal): Promise<McpConnection> {
     const connection = new McpConnection(place)
+    const giveUp = () => connection.#lose('was ended')
+    if (signal?.aborted === true) giveUp()
+    signal?.addEventListener('abort', giveUp, { once: true })
     try {
       const { transport } = connection.#wire
       await connection.#within('initialize', withinMs, () =>
@@ -112,6 +115,8 @@ export class McpConnection {
       connection.#note(`refused the session: ${reasonOf(cause)}`)
       await connection.close()
       throw connection.#fault('backend', cause)
+    } finally {
+      signal?.removeEventListener('abort', giveUp)
     }
   }
 

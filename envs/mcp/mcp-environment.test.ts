@@ -204,6 +204,28 @@ it('as many servers start at once as may, and a fault of one leaves its place to
   await expect(pool.take()).rejects.toThrow('the task is closed')
 })
 
+// [SERVER-POOL-2]
+it('closing gives up the servers that are still starting, and ends those that are lent', async () => {
+  const ended: string[] = []
+  const started = (name: string) =>
+    ({ connection: { isLost: false }, end: async () => void ended.push(name) }) as unknown as StartedServer
+  let count = 0
+  const pool = new ServerPool(
+    async (signal) => {
+      const at = ++count
+      if (at === 1) return started('lent')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      if (at === 2) throw new Error('given up')
+      return started('late')
+    },
+    { ahead: 2, starting: 9 },
+  )
+  await pool.take()
+  expect(count).toBe(3)
+  await pool.close()
+  expect(ended.toSorted()).toEqual(['late', 'lent'])
+})
+
 // [MCP-ENVIRONMENT-1]
 it('defining one loads neither the SDK nor anything that plays it', async () => {
   const index = join(packageRoot, 'index.ts')

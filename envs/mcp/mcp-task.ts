@@ -45,7 +45,7 @@ export async function openMcpTask<State extends FirstWords, Item, Settings exten
   const { splits, startOf } = await openInstances(name, definition, options)
   const starts = await serverStart(name, server, startSeconds * 1000, options)
   const isProgram = 'command' in server
-  const pool = new ServerPool(() => starts.start(), {
+  const pool = new ServerPool((signal) => starts.start(signal), {
     ahead: isProgram ? startedAhead : 0,
     // A session at an address takes no processor of this machine.
     starting: isProgram ? availableParallelism() + 1 : Number.POSITIVE_INFINITY,

@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [SERVER-POOL-1] A server is given out once; a lost one is never given out.
- * - [SERVER-POOL-2] After closing, no server is left, not even one that was still starting.
+ * - [SERVER-POOL-2] After closing, no server is left; one that was still starting is given up at once.
  * - [SERVER-POOL-3] Only so many start at once: more would take longer than each of them may.
  */
 import { EnvironmentFault } from '../contract/environment.ts'
@@ -26,15 +26,15 @@ export interface PoolLimits {
 }
 
 export class ServerPool {
-  readonly #start: () => Promise<StartedServer>
+  readonly #start: (signal: AbortSignal) => Promise<StartedServer>
   readonly #limits: PoolLimits
   readonly #ahead: Promise<StartedServer>[] = []
   readonly #all = new Set<StartedServer>()
   readonly #waiting: (() => void)[] = []
-  #starting = 0
-  #isClosed = false
+  readonly #starts = new Set<Promise<StartedServer>>()
+  readonly #closing = new AbortController()
 
-  constructor(start: () => Promise<StartedServer>, limits: PoolLimits) {
+  constructor(start: (signal: AbortSignal) => Promise<StartedServer>, limits: PoolLimits) {
     this.#start = start
     this.#limits = limits
   }
@@ -56,10 +56,15 @@ export class ServerPool {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     for (const go of this.#waiting.splice(0)) go()
-    await Promise.allSettled(this.#ahead.splice(0))
+    this.#ahead.length = 0
+    await Promise.allSettled(this.#starts)
     await Promise.all([...this.#all].map((server) => server.end()))
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
   }
 
   #add(server: Promise<StartedServer>): void {
@@ -69,14 +74,15 @@ export class ServerPool {
   }
 
   async #started(): Promise<StartedServer> {
-    while (!this.#isClosed && this.#starting >= this.#limits.starting)
+    while (!this.#isClosed && this.#starts.size >= this.#limits.starting)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     if (this.#isClosed) throw closed()
-    this.#starting++
+    const start = this.#start(this.#closing.signal).then((server) => this.#owned(server))
+    this.#starts.add(start)
     try {
-      return await this.#owned(await this.#start())
+      return await start
     } finally {
-      this.#starting--
+      this.#starts.delete(start)
       this.#waiting.shift()?.()
     }
   }

@@ -3,16 +3,23 @@
  *
  * Invariants
  * - [SERVER-START-1] A program has PATH, HOME and the variables that its author names in its environment, and nothing else.
- * - [SERVER-START-2] A folder is under a lease: what a killed worker leaves of it, and the processes that work in it, end with the next
- *   opening of the environment.
+ * - [SERVER-START-2] A folder is under a lease: what a killed worker leaves of it, and the processes that work in it, are ended when the
+ *   environment is opened, and from time to time.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AddressFault, readServerUrl } from '../../machine/network/remote-address.ts'
-import { createProcessLeases, holdLeases, leaseFolder, reapFolders } from '../../machine/processes/lease.ts'
+import {
+  createProcessLeases,
+  holdLeases,
+  leaseFolder,
+  reapFolders,
+  reapingPeriodMs,
+} from '../../machine/processes/lease.ts'
 import { endMarked } from '../../machine/processes/process-group.ts'
 import { withReferencesFilled } from '../../machine/secrets/secret.ts'
+import { clock } from '../../machine/services/clock.ts'
 import { EnvironmentFault, type TaskOptions } from '../contract/environment.ts'
 import { ServerFolder } from './episode-folder.ts'
 import { McpConnection } from './mcp-connection.ts'
@@ -23,7 +30,7 @@ import type { StartedServer } from './server-pool.ts'
 export interface ServerStart {
   /** Names the server in messages. */
   readonly shown: string
-  start(): Promise<StartedServer>
+  start(signal: AbortSignal): Promise<StartedServer>
   /** Removes what lies around the servers, which have ended. */
   close(): Promise<void>
 }
@@ -50,8 +57,8 @@ function addressStart(
   const given = { ...login, ...filled(headers, `server.headers of ${name}`) }
   return {
     shown: written,
-    async start() {
-      const connection = await McpConnection.open({ shown: written, url, headers: given }, withinMs)
+    async start(signal) {
+      const connection = await McpConnection.open({ shown: written, url, headers: given }, withinMs, signal)
       return { connection, folder: new ServerFolder(), end: () => connection.close() }
     },
     close: async () => undefined,
@@ -67,12 +74,17 @@ async function programStart(
   const shown = [command, ...args].join(' ')
   const named = filled(env, `server.env of ${name}`)
   const parent = folder === undefined ? await mkdtemp(join(tmpdir(), 'perdure-mcp-')) : join(folder, name)
-  for (const left of await reapFolders(parent, leases)) await endMarked(left)
+  const reap = async () => {
+    for (const left of await reapFolders(parent, leases)) await endMarked(left)
+  }
+  await reap()
+  // The leases of a worker that was killed a moment ago have not expired yet. A pass that fails is followed by another.
+  const reaping = clock.every(reapingPeriodMs, () => void reap().catch(() => undefined)).unref()
   // A lease that could not be renewed is tried again.
   const holder = holdLeases(leases, () => undefined)
   return {
     shown,
-    async start() {
+    async start(signal) {
       const lease = await leaseFolder(parent, leases.scope, holder)
       const { path } = lease
       try {
@@ -81,7 +93,7 @@ async function programStart(
           mark: path,
           command: { command, args, cwd: path, env: { PATH: process.env.PATH ?? '', HOME: path, ...named } },
         }
-        const connection = await McpConnection.open(place, withinMs)
+        const connection = await McpConnection.open(place, withinMs, signal)
         const end = async () => {
           await connection.close()
           await lease.release()
@@ -93,6 +105,7 @@ async function programStart(
       }
     },
     async close() {
+      reaping.cancel()
       holder.close()
       if (folder === undefined) await rm(parent, { recursive: true, force: true })
     },
