@@ -15,7 +15,7 @@ import { EnvironmentFault, type TaskOptions } from '../../contract/environment.t
 import { baseImage, makeBase } from '../../os/containers/image.ts'
 import { basesOf, instructionsOf, withBases } from './dockerfile.ts'
 import { refusal } from './refusal.ts'
-import type { Surroundings } from './task-file.ts'
+import { isRoot, type Surroundings } from './task-file.ts'
 import { type FolderFile, filesBelow, type TaskFolder } from './task-folder.ts'
 
 /** An image that containers can be made of. */
@@ -82,7 +82,7 @@ export class TaskImages {
     if (named === undefined) return this.#built(folder, buildSeconds)
     const image = this.#others[named] ?? named
     const facts = await this.#factsOf(image)
-    if (facts !== undefined) return { ...facts, image }
+    if (facts !== undefined) return ofRoot({ ...facts, image }, refuse())
     throw refuse()(
       `the container engine has no image ${image}: pull it, or name another in \`settings.images\``,
     )
@@ -102,8 +102,9 @@ export class TaskImages {
       context,
       bases.map((facts) => facts?.id ?? ''),
     )}`
+    const refuse = refusalAt(file, instructions.findLast(({ name }) => name === 'FROM')?.line ?? 1)
     const known = await this.#sandbox.imageFacts(image)
-    if (known !== undefined) return { ...known, image }
+    if (known !== undefined) return ofRoot({ ...known, image }, refuse)
     const failure = await this.#sandbox.buildImage(image, tarOf(context), buildSeconds * 1000)
     if (failure !== undefined) {
       const { line, text: words } = instructions[failure.step - 1] ?? { line: 1, text: 'the Dockerfile' }
@@ -113,7 +114,7 @@ export class TaskImages {
       throw refusal(file, line, `${words.slice(0, 100)}: ${failure.reason.slice(0, 400)}${advice}`)
     }
     const facts = await this.#sandbox.imageFacts(image)
-    if (facts !== undefined) return { ...facts, image }
+    if (facts !== undefined) return ofRoot({ ...facts, image }, refuse)
     throw refusal(file, undefined, 'its image was removed as soon as it was built')
   }
 
@@ -126,6 +127,12 @@ export class TaskImages {
 
 function refusalAt(file: string, line: number): (reason: string) => Error {
   return (reason) => refusal(file, line, reason)
+}
+
+/** The image, where its commands run as root. */
+function ofRoot(image: TaskImage, refuse: (reason: string) => Error): TaskImage {
+  if (isRoot(image.user)) return image
+  throw refuse(`the user of the image is ${image.user}: only root can be had`)
 }
 
 function digestOf(files: readonly FolderFile[], bases: readonly string[]): string {

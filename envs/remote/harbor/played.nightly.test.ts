@@ -4,8 +4,11 @@ import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import Docker from 'dockerode'
+import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { engineMissing, startEngine, type TestEngine } from '../../../test/host/container-engine.ts'
 import { calling } from '../../contract/agent-tool.ts'
@@ -212,15 +215,23 @@ describe.skipIf(missing !== undefined)('tasks of Harbor', () => {
     vary('count-files', 'no-step', { 'environment/Dockerfile': 'FROM debian:bookworm-slim\n\nRUN exit 3\n' })
     vary('count-files', 'no-image', { 'task.toml': '[environment]\ndocker_image = "nowhere:1"\n' })
     vary('count-files', 'no-cores', { 'task.toml': '[environment]\ncpus = 4000\n' })
+    const tar = pack()
+    tar.entry({ name: 'Dockerfile' }, 'FROM perdure/os-debian:3\nUSER 1000\n')
+    tar.finalize()
+    await text((await docker().buildImage(Readable.from(tar), { t: 'users:1' })) as Readable)
+    vary('count-files', 'no-root', { 'environment/Dockerfile': 'FROM users:1\n' })
     const task = await open()
     const fault = (name: string) => played(task, name, []).catch(({ kind, message }) => `${kind} ${message}`)
     expect(await fault('no-base')).toMatch(/^bad_data .*no-base\/environment\/Dockerfile:2: FROM nowhere/)
     expect(await fault('no-step')).toMatch(/^bad_data .*no-step\/environment\/Dockerfile:3: RUN exit 3/)
     expect(await fault('no-image')).toMatch(/^bad_data .*no-image\/task\.toml:2: .*has no image nowhere:1/)
+    expect(await fault('no-root')).toMatch(
+      /^bad_data .*no-root\/environment\/Dockerfile:1: the user .* is 1000/,
+    )
     expect(await fault('no-cores')).toMatch(/^bad_data .*no-cores\/task\.toml:2: environment\.cpus is 4000/)
     expect((await played(task, 'count-files', ['echo 5 > count.txt'])).reward).toBe(1)
     await task.prepare?.()
-    expect(task.warnings?.filter((warning) => warning.includes('cannot be played'))).toHaveLength(3)
+    expect(task.warnings?.filter((warning) => warning.includes('cannot be played'))).toHaveLength(4)
   })
 
   test('twenty processes that are killed while they build, play and grade leave no container and no folder', async () => {
