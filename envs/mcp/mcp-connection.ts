@@ -130,7 +130,7 @@ export class McpConnection {
     const found: DescribedTool[] = []
     let cursor: string | undefined
     for (let page = 0; page < mostPages && found.length <= mostListed; page++) {
-      const params = cursor === undefined ? {} : { cursor }
+      const params: JsonObject = cursor === undefined ? {} : { cursor }
       const left = Math.max(1, Math.round(end - clock.monotonic()))
       const { tools, nextCursor } = await this.#ask('tools/list', params, listedSchema, left, 'backend')
       for (const { name, description, inputSchema } of tools)

@@ -76,5 +76,5 @@ export interface McpEnvironment<State extends FirstWords, Item, Settings extends
   /** Pays for an episode that the agent has ended, by a message without a call. */
   grade(episode: McpEpisode<State>): McpGrade | Promise<McpGrade>
   /** Plays an instance as a good agent would, for the warm start: yields calls, or the last words, and is given the replies. */
-  expert?(state: State): Iterator<Readonly<Record<string, JsonObject>> | string, void, string>
+  expert?(state: State): Iterator<Readonly<Record<string, JsonObject | undefined>> | string, void, string>
 }

@@ -53,7 +53,7 @@ function addressStart(
   withinMs: number,
 ): ServerStart {
   const { url, authorization } = addressOf(name, written)
-  const login = authorization === undefined ? {} : { authorization }
+  const login: Record<string, string> = authorization === undefined ? {} : { authorization }
   const given = { ...login, ...filled(headers, `server.headers of ${name}`) }
   return {
     shown: written,
