@@ -13,6 +13,7 @@ import { playAction } from '../../envs/contract/played-action.ts'
 import { drawnAs, type EpisodeId, type RunId, seedOfWork } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import { drawVersion, versionDraws } from '../../learning/rollout/cross-policy.ts'
+import type { JsonObject } from '../../messages/message.ts'
 import { StorageFault } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import type { Store } from '../../storage/store.ts'
@@ -111,7 +112,7 @@ export function createAgentActivities(dependencies: Dependencies) {
       const live = { environment, questions, turn: turns, seenTools: JSON.stringify(environment.tools) }
       const grade = (answer: StoredAction) => questions.during(turns, () => playAction(environment, answer))
       const step = await lastStep(ending, session, grade)
-      const said = program.output === '' ? {} : { [outputKey]: program.output }
+      const said: JsonObject = program.output === '' ? {} : { [outputKey]: program.output }
       const last = observationOf(episode, live, { ...step, info: { ...step.info, ...said } })
       await store.observations.put(last)
       return resultOf((await store.observations.get(episode, turns)) ?? last, turns)
