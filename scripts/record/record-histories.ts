@@ -1,5 +1,5 @@
 /**
- * Records one history of each workflow for the release in `package.json`, into `test/histories/RELEASE/`, where the
+ * Records one history of each workflow, and one of an agent's episode, for the release in `package.json`, into `test/histories/RELEASE/`, where the
  * tests replay them with the workflows as they are: `node scripts/record/record-histories.ts [HOME]`. They are those of a
  * home's server, or of a run in miniature that has received every kind of message.
  *
@@ -12,7 +12,9 @@ import { join } from 'node:path'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { z } from 'zod'
 import { openSession } from '../../client/session/training-session.ts'
+import { configSchema } from '../../config/schema/schema.ts'
 import { episodeId, groupId, runId } from '../../identity/identity.ts'
+import { evenAnswer, twoTurns, writeProgram } from '../../test/support/agent-programs.ts'
 import { createEchoTask } from '../../test/support/echo-task.ts'
 import { type Execution, fetchHistories } from '../../test/support/executions.ts'
 import { eventually } from '../../test/support/perdure-process.ts'
@@ -26,7 +28,10 @@ import {
 
 const packageSchema = z.object({ version: z.string() })
 
-/** A run that is paused, continued, changed, rolled back, evaluated and branched. */
+/** A run whose episodes an agent's own program plays. */
+const agents = runId('agents')
+
+/** A run that is paused, continued, changed, rolled back, evaluated and branched; an experiment; and a run of agents. */
 async function playEverything(home: string): Promise<void> {
   const run = runId('recorded')
   const { definition } = createEchoTask()
@@ -37,7 +42,7 @@ async function playEverything(home: string): Promise<void> {
     log: console.error,
     createEngine: () => Promise.resolve(createSpeakingEngine(sayYesOrNo)),
     createTrainer: () => createCopyingTrainer(),
-    findEnvironment: () => definition,
+    findEnvironment: (name) => (name === evenAnswer.name ? evenAnswer : definition),
   })
   try {
     const suites = [{ name: 'few', task: 'echo', episodes: 2 }]
@@ -57,17 +62,26 @@ async function playEverything(home: string): Promise<void> {
     await session.deleteSchedule(run, 'few')
     await session.beginExperiment(tinyExperiment('recorded', { seeds: [1, 2] }), { parallel: 1 })
     await session.experimentResult('recorded')
+    const agent = { command: writeProgram(home, 'agent', twoTurns), reward: 'file' }
+    const tasks = [{ task: evenAnswer.name, agent }]
+    await session.start(agents, configSchema.parse({ ...tinyConfig({ training: { updates: 1 } }), tasks }))
+    await session.result(agents)
   } finally {
     await session.close()
   }
 }
 
-/** The longest history of each type. */
+/** The name of its file, in the way that types are called: episodes of agents have one of their own. */
+function kindOf({ type, workflowId }: Execution): string {
+  return type === 'episode' && workflowId.startsWith(`${agents}/`) ? 'agentEpisode' : type
+}
+
+/** The longest history of each kind. */
 function longest(executions: readonly Execution[]): ReadonlyMap<string, Execution> {
   const found = new Map<string, Execution>()
   const length = (execution: Execution | undefined) => execution?.history.events?.length ?? 0
   for (const execution of executions)
-    if (length(execution) > length(found.get(execution.type))) found.set(execution.type, execution)
+    if (length(execution) > length(found.get(kindOf(execution)))) found.set(kindOf(execution), execution)
   return found
 }
 
@@ -86,8 +100,8 @@ const { version } = packageSchema.parse(
 const folder = new URL(`../../test/histories/${version}/`, import.meta.url)
 if (given === undefined) await playEverything(home)
 mkdirSync(folder, { recursive: true })
-for (const [type, execution] of longest(await fetchHistories(home))) {
-  const name = type.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+for (const [kind, execution] of longest(await fetchHistories(home))) {
+  const name = kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   writeFileSync(new URL(`${name}.json`, folder), `${textOf(execution)}\n`)
   console.log(`${version}/${name}.json: ${execution.workflowId}`)
 }
