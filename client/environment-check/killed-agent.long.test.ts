@@ -1,8 +1,12 @@
 /** Real programs, answered by a policy that is sampled: killed at each of their turns. */
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
+import { letters } from '../../examples/agent/index.ts'
 import { guessNumber } from '../../examples/guess-number/index.ts'
 import { evenAnswer, twoTurns, writeProgram } from '../../test/support/agent-programs.ts'
 import { checkEnvironment } from './environment-check.ts'
@@ -15,11 +19,11 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function checked(code: string, definition = evenAnswer) {
-  const command = writeProgram(folder, 'agent', code)
+async function checked(code: string | readonly string[], definition: EnvironmentDefinition = evenAnswer) {
+  const command = typeof code === 'string' ? writeProgram(folder, 'agent', code) : code
   const checks = await checkEnvironment({
     open: () => definition.open({}),
-    agent: { definition, command, reward: 'file' },
+    agent: { definition, command, reward: typeof code === 'string' ? 'file' : 'grader' },
     only: 'its agent',
   })
   return checks.map(({ item, ok, detail }) => `${ok ? 'ok' : 'FAILED'} ${item}: ${detail}`)
@@ -60,3 +64,17 @@ it('a program that cannot play, or never asks, is one item', async () => {
     expect.stringMatching(/^FAILED its agent can be started: .*`tasks\.0\.agent` .* steps by itself/s),
   ])
 })
+
+const python = process.env.PERDURE_CLIENTS_PYTHON ?? 'python3'
+const hasPackage = spawnSync(python, ['-c', 'import openai'], { stdio: 'ignore' }).status === 0
+
+it.each([['agent.py', 'python3'], ...(hasPackage ? [['openai_agent.py', python]] : [])])(
+  'the example %s continues wherever it is killed',
+  async (file = '', interpreter = '') => {
+    const command = [interpreter, fileURLToPath(new URL(`../../examples/agent/${file}`, import.meta.url))]
+    const checks = await checked(command, letters)
+    expect(checks).toHaveLength(3)
+    expect(checks.filter((check) => !check.startsWith('ok '))).toEqual([])
+    expect(checks.slice(1).every((check) => check.endsWith('as without the kill'))).toBe(true)
+  },
+)
