@@ -24,6 +24,7 @@ export const {
   foreignEnvironment,
   isUpdateMetrics,
   loadConfig,
+  mcpEnvironment,
   resolveConfig,
   resume,
   SessionFault,
