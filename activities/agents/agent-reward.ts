@@ -4,7 +4,6 @@
  * Invariants
  * - [AGENT-REWARD-1] A reward that is missing, no number, or beyond the bounds is a fault by name, never a reward of 0.
  */
-
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { codeOf } from '../../faults/system-error.ts'

@@ -23,6 +23,7 @@ import { type ChildCommand, excerptOf, LineChild } from '../../machine/processes
 import { endMarked, markVariable } from '../../machine/processes/process-group.ts'
 import { clock } from '../../machine/services/clock.ts'
 import type { JsonObject } from '../../messages/message.ts'
+import { readJson } from '../../messages/read-json.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
 import type { DescribedTool } from '../remote/base/remote-tools.ts'
 import { answerBytes, excerpt, textOf } from '../remote/base/server.ts'
@@ -283,11 +284,7 @@ function programWire(
 }
 
 function messageOf(line: string): JSONRPCMessage | undefined {
-  try {
-    return JSONRPCMessageSchema.parse(JSON.parse(line))
-  } catch {
-    return undefined
-  }
+  return JSONRPCMessageSchema.safeParse(readJson(line)).data
 }
 
 function addressWire({
