@@ -87,8 +87,11 @@ export class AgentRlSession implements Environment {
         'backend',
         `${shown}: ${instance} was not begun (status ${answer.status}${id === null ? ', no session_id' : ''}: ${excerpt(answer.text)})`,
       )
-    this.#live = { id, turn: 0, done: false }
-    const { messages, done, info } = this.#read(jsonOf(answer, server, request), this.#live, new Map())
+    const live = { id, turn: 0, done: false }
+    this.#live = live
+    const { messages, done, info } = await this.#losing(async () =>
+      this.#read(jsonOf(answer, server, request), live, new Map()),
+    )
     if (done) throw new EnvironmentFault('bad_data', `${shown}: ${instance} is over at its start`)
     return { messages, info }
   }

@@ -11,7 +11,7 @@ import { readJson } from '../../../messages/read-json.ts'
 import { EnvironmentFault, type Task, type TaskOptions } from '../../contract/environment.ts'
 import { instanceIn, placeOf } from '../../contract/indexed-splits.ts'
 import { remoteSettings, remoteSettingsOf, splitName } from '../base/remote-settings.ts'
-import { askForJson, askServer, expecting, headersOf, healthMs, type RemoteServer } from '../base/server.ts'
+import { askForJson, askServer, expecting, headersOf, type RemoteServer } from '../base/server.ts'
 import { AgentRlSession } from './agentrl-session.ts'
 
 const settingsSchema = z.strictObject({
@@ -26,10 +26,13 @@ const testShare = 5
 /** The names of the tasks that a controller offers. @throws EnvironmentFault */
 export async function offeredByAgentRl(address: RemoteAddress): Promise<readonly string[]> {
   const server = { address, headers: headersOf(address, {}) }
-  return await expecting(expected, async () => {
-    const listed = await askForJson(server, { path: '/list_workers', withinMs: healthMs, lost: 'backend' })
-    return typeof listed === 'object' && listed !== null ? Object.keys(listed) : []
-  })
+  return await expecting(expected, (leftMs) => listed(server, leftMs()))
+}
+
+/** @throws EnvironmentFault */
+async function listed(server: RemoteServer, withinMs: number): Promise<readonly string[]> {
+  const workers = await askForJson(server, { path: '/list_workers', withinMs, lost: 'backend' })
+  return typeof workers === 'object' && workers !== null ? Object.keys(workers) : []
 }
 
 /** @param name of the task here, and there where the address has no other @throws EnvironmentFault */
@@ -37,7 +40,7 @@ export async function openAgentRl(name: string, address: RemoteAddress, options:
   const settings = remoteSettingsOf(name, settingsSchema, options)
   const server = { address, headers: headersOf(address, settings.headers) }
   const task = address.name ?? name
-  const indices = await expecting(expected, () => indicesOf(server, task))
+  const indices = await expecting(expected, (leftMs) => indicesOf(server, task, leftMs))
   const lists =
     settings.splits === undefined ? divided(indices) : chosen(settings.splits, indices, address.shown)
   const splits = [...lists].map(([split, { length }]) => ({ name: split, size: length }))
@@ -60,25 +63,24 @@ type Index = number | string
 const indicesSchema = z.array(z.union([z.int(), z.string()])).min(1)
 
 /** @throws EnvironmentFault */
-async function indicesOf(server: RemoteServer, task: string): Promise<readonly Index[]> {
-  const request = {
-    path: '/get_indices',
-    query: { name: task },
-    withinMs: healthMs,
-    lost: 'backend',
-  } as const
-  const answer = await askServer(server, request)
+async function indicesOf(
+  server: RemoteServer,
+  task: string,
+  leftMs: () => number,
+): Promise<readonly Index[]> {
+  const request = { path: '/get_indices', query: { name: task }, lost: 'backend' } as const
+  const answer = await askServer(server, { ...request, withinMs: leftMs() })
   const read = indicesSchema.safeParse(answer.status === 200 ? readJson(answer.text) : undefined)
   if (read.success) return read.data
-  const offered: readonly string[] = await offeredByAgentRl(server.address).catch(() => [])
+  const offered: readonly string[] = await listed(server, leftMs()).catch(() => [])
   const { shown } = server.address
-  if (offered.length === 0)
+  if (offered.length === 0 || offered.includes(task))
     throw new EnvironmentFault(
       'backend',
       `${shown}: /get_indices answered with status ${answer.status} and no list`,
     )
   throw new EnvironmentFault(
-    offered.includes(task) ? 'backend' : 'bad_settings',
+    'bad_settings',
     `${shown}: the server offers no "${task}": use ${offered.map((each) => `#${each}`).join(', ')}`,
   )
 }

@@ -17,7 +17,7 @@ async function serving(
   return { address: readRemoteAddress(`openenv+${server.url}/base/`), headers: {} }
 }
 
-const get = { path: '/x', withinMs: 5000, lost: 'backend' } as const
+const get = { path: '/x', withinMs: 60_000, lost: 'backend' } as const
 const post = { ...get, body: { a: 1 }, lost: 'session_lost' } as const
 
 it('a path goes behind that of the address, with the headers of the user', async () => {

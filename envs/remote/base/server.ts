@@ -13,7 +13,7 @@ import { chance } from '../../../machine/services/chance.ts'
 import { clock, deadlineSignal } from '../../../machine/services/clock.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
 
-/** Milliseconds until it is known whether a server is there and speaks what it should. */
+/** Milliseconds until it is known whether a server is there and speaks what it should, all requests of the check together. */
 export const healthMs = 8_000
 /** Bytes of an answer at most: an observation of a megabyte is far beyond what a policy reads. */
 export const answerBytes = 16 * 2 ** 20
@@ -95,13 +95,19 @@ export function jsonOf(
 /**
  * The one check of a server before anything is played there: a failure also says what was expected.
  * @param what names the expected server
+ * @param work gets what is left of the time for the whole check
  * @throws EnvironmentFault
  */
-export async function expecting<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+export async function expecting<Result>(
+  what: string,
+  work: (leftMs: () => number) => Promise<Result>,
+): Promise<Result> {
+  const end = clock.monotonic() + healthMs
   try {
-    return await work()
+    return await work(() => Math.max(1, Math.round(end - clock.monotonic())))
   } catch (cause) {
-    if (!(cause instanceof EnvironmentFault) || cause.kind !== 'backend') throw cause
+    // A session that is lost while the check asks for its tools is a server that cannot be played.
+    if (!(cause instanceof EnvironmentFault) || !/^(backend|session_lost)$/.test(cause.kind)) throw cause
     throw new EnvironmentFault('backend', `${cause.message}; expected ${what}`, { cause })
   }
 }

@@ -24,6 +24,8 @@ export interface SocketServer {
 
 export interface Serving {
   readonly onRequest?: (request: IncomingMessage, response: ServerResponse) => void
+  /** @returns whether it has taken a connection that is about to become a WebSocket. */
+  readonly onUpgrade?: (socket: Socket) => boolean
   readonly onConnect?: (socket: ServedSocket) => void
   readonly onMessage?: (text: string, socket: ServedSocket) => void
 }
@@ -44,7 +46,12 @@ export function serverFrame(
 }
 
 /** Starts one on any free port. */
-export async function serveSockets({ onRequest, onConnect, onMessage }: Serving): Promise<SocketServer> {
+export async function serveSockets({
+  onRequest,
+  onUpgrade,
+  onConnect,
+  onMessage,
+}: Serving): Promise<SocketServer> {
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
     if (onRequest !== undefined) return onRequest(request, response)
@@ -57,7 +64,9 @@ export async function serveSockets({ onRequest, onConnect, onMessage }: Serving)
       return
     }
     sockets.add(socket)
+    socket.on('error', () => socket.destroy())
     socket.once('close', () => sockets.delete(socket))
+    if (onUpgrade?.(socket) === true) return
     accepting.handleUpgrade(request, socket, head, (accepted) => {
       const heard: string[] = []
       const served: ServedSocket = {

@@ -29,18 +29,22 @@ export function connectSocket(options: SocketOptions): Promise<RequestSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<RequestSocket>()
   const socket = new WebSocket(url, {
     headers,
-    handshakeTimeout: connectMs,
     maxPayload: messageBytes,
     perMessageDeflate: false,
   })
-  const fail = (cause: Error) =>
-    reject(
-      new EnvironmentFault('backend', `${shown}: no WebSocket at ${url.pathname} (${reasonOf(cause)})`, {
-        cause,
-      }),
-    )
+  const fail = (cause: Error) => {
+    late.cancel()
+    const words = `${shown}: no WebSocket at ${url.pathname} (${reasonOf(cause)})`
+    reject(new EnvironmentFault('backend', words, { cause }))
+  }
+  // A limit of the package's own would begin again with every byte of a slow answer.
+  const late = clock.after(connectMs, () => {
+    fail(new Error(`no answer within ${connectMs / 1000} s`))
+    socket.terminate()
+  })
   socket.once('error', fail)
   socket.once('open', () => {
+    late.cancel()
     socket.off('error', fail)
     resolve(new RequestSocket(socket, shown, messageBytes))
   })

@@ -27,7 +27,6 @@ import {
   askServer,
   expecting,
   headersOf,
-  healthMs,
   type RemoteServer,
   whenThereIsRoom,
 } from '../base/server.ts'
@@ -46,9 +45,12 @@ const endless: readonly Split[] = ['train', 'test'].map((name) => ({ name, size:
 /** The names of the environments that a server offers; none where it does not say. @throws EnvironmentFault */
 export async function offeredByOpenEnv(address: RemoteAddress): Promise<readonly string[]> {
   const server = { address, headers: headersOf(address, {}) }
-  const { status, text } = await expecting(expected, () =>
-    askServer(server, { path: '/list_environments', withinMs: healthMs, lost: 'backend' }),
-  )
+  return await expecting(expected, (leftMs) => listed(server, leftMs()))
+}
+
+/** @throws EnvironmentFault */
+async function listed(server: RemoteServer, withinMs: number): Promise<readonly string[]> {
+  const { status, text } = await askServer(server, { path: '/list_environments', withinMs, lost: 'backend' })
   const read = z.array(z.string()).safeParse(status === 200 ? readJson(text) : [])
   return read.success ? read.data : []
 }
@@ -57,9 +59,9 @@ export async function offeredByOpenEnv(address: RemoteAddress): Promise<readonly
 export async function openOpenEnv(name: string, address: RemoteAddress, options: TaskOptions): Promise<Task> {
   const settings = remoteSettingsOf(name, settingsSchema, options)
   const server = { address, headers: headersOf(address, settings.headers) }
-  const tools = await expecting(expected, async () => {
-    await checkName(address)
-    return await toolsOf(server)
+  const tools = await expecting(expected, async (leftMs) => {
+    await checkName(server, leftMs())
+    return await toolsOf(server, leftMs)
   })
   const { resets } = settings
   const splits =
@@ -87,10 +89,10 @@ export async function openOpenEnv(name: string, address: RemoteAddress, options:
   }
 }
 
-async function checkName(address: RemoteAddress): Promise<void> {
-  const { name, shown } = address
+async function checkName(server: RemoteServer, withinMs: number): Promise<void> {
+  const { name, shown } = server.address
   if (name === undefined) return
-  const offered = await offeredByOpenEnv(address)
+  const offered = await listed(server, withinMs)
   if (offered.length === 0 || offered.includes(name)) return
   throw new EnvironmentFault(
     'bad_settings',
@@ -102,15 +104,18 @@ async function checkName(address: RemoteAddress): Promise<void> {
 const expected = 'a server of OpenEnv (openenv 0.10, openenv-core 0.3)'
 
 /** The tools of the server, which shows that it can be played. @throws EnvironmentFault */
-async function toolsOf(server: RemoteServer): Promise<readonly AgentTool<OpenEnvPlay>[]> {
+async function toolsOf(
+  server: RemoteServer,
+  leftMs: () => number,
+): Promise<readonly AgentTool<OpenEnvPlay>[]> {
   const { shown } = server.address
-  const answer = await askForJson(server, { path: '/schema', withinMs: healthMs, lost: 'backend' })
+  const answer = await askForJson(server, { path: '/schema', withinMs: leftMs(), lost: 'backend' })
   const { action } = fieldsOf(answer)
   if (typeof action !== 'object' || action === null)
     throw new EnvironmentFault('backend', `${shown}: /schema has no action`)
   const acts = callsTools(action) ? undefined : [actTool(shown, action)]
   // A full server speaks the protocol too, and lists its tools once there is room.
-  return await whenThereIsRoom(shown, healthMs, async (left) => {
+  return await whenThereIsRoom(shown, leftMs(), async (left) => {
     const connection = await OpenEnvConnection.open(server, left)
     try {
       return acts ?? (await mcpTools(connection, shown, left))
