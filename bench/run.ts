@@ -23,6 +23,7 @@ const names = [
   'curve',
   'async',
   'agents',
+  'remote',
   'soak',
   'long-run',
   'sandbox',
@@ -45,6 +46,7 @@ const options: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = 
     every: 'count',
     games: 'count',
   },
+  remote: { turns: 'count' },
   learning: { updates: 'count', skip: 'count', turns: 'count', demonstrations: 'count', from: 'text' },
 }
 type Given = Readonly<Record<string, number | string | readonly string[]>>
