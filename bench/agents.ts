@@ -4,8 +4,7 @@
  * Invariants
  * - Sessions, endpoint, forms, tokenizer and store are those of a run; only the policy answers at once, so that nothing of sampling is
  *   counted, and the programs are in a process of their own.
- * - Memory is compared with that after a tenth of the turns, when everything is loaded. The heap is measured after a collection; resident
- *   memory follows from how much room the collector likes under load.
+ * - Memory is compared with that after a tenth of the turns, when everything is loaded, both times after a collection.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
