@@ -266,6 +266,8 @@ describe('a wrong call ends with 2 and a message that names the flag, key or arg
     [['eval', 'a@b'], "argument 'run[@version]'"],
     [['eval', 'a', '--episodes', '0'], "option '--episodes <n>' argument '0' is invalid"],
     [['worker', '--role', 'cook'], '"cook" is no role'],
+    [['worker', '--role', 'policy,policy'], '"policy" is given twice'],
+    [['worker', '--role', 'policy', '--slots', '0'], 'Use a whole number from 1 to 10000'],
     [['worker'], "required option '--role <role>'"],
   ])('%j', async (words, message) => {
     const { code, stdout, stderr } = await answerHere(...words)

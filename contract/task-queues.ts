@@ -3,10 +3,11 @@
  *
  * Invariants
  * - A role's work is polled for by workers of that role and of that home alone.
- * - Evaluations yield: all work of training that waits in a queue goes before them.
+ * - [TASK-QUEUE-1] Work that a person waits for goes first, and evaluations of a run yield to all work of training that waits in a queue.
+ * - [TASK-QUEUE-2] Runs share a queue by their weights, where the server has fairness switched on; otherwise first come, first served.
  */
 
-import { type HomeName, ownServer } from '../identity/identity.ts'
+import { type HomeName, ownServer, type RunId } from '../identity/identity.ts'
 
 /** The roles whose workers poll a queue. */
 export type QueueRole = 'orchestrator' | 'environment' | 'policy' | 'trainer'
@@ -25,5 +26,16 @@ export function taskQueue(role: QueueRole, home: HomeName): string {
  */
 export const workflowTaskTimeout = '10 seconds'
 
-/** Priority of an evaluation with all its episodes and turns; the lowest, training has the one in the middle. */
-export const evaluationPriority = { priorityKey: 5 } as const
+/** Who waits for the work: a person for an evaluation or a branch, training for its groups, no one for a scheduled evaluation. */
+const priorityKeys = { person: 1, training: 3, schedule: 5 } as const
+
+export type Waiting = keyof typeof priorityKeys
+
+/**
+ * The place of a workflow, its activities and its children in a queue: the smallest number first, and among equals every run by its share.
+ * @param share of the run relative to the others; by default that of the workflow that starts this one
+ */
+export function priorityOf(waiting: Waiting, run: RunId, share?: number) {
+  const weight = share === undefined ? {} : { fairnessWeight: share }
+  return { priorityKey: priorityKeys[waiting], fairnessKey: run, ...weight }
+}

@@ -16,6 +16,7 @@ import { isComplete } from '../learning/evaluation/evaluation-completeness.ts'
 import type { MemberWeight } from '../learning/rollout/adaptive-pool.ts'
 import { firstPool } from '../learning/rollout/cross-policy.ts'
 import type { Standstill } from '../learning/run/learning-signal.ts'
+import { liveSettings } from '../learning/run/live-settings.ts'
 import type { RunPhase } from '../learning/run/run-phase.ts'
 import { settingsInForce } from '../learning/run/settings-in-force.ts'
 import {
@@ -97,6 +98,8 @@ export interface TrainingState {
   readonly rollout: RolloutChange
   /** Absent until one is ordered. */
   readonly gateDrops?: GateDrops
+  /** Absent until one is ordered. */
+  readonly fleetShare?: number
   readonly pool: readonly number[]
   /** Weights of pool members that updates have measured; where sampling adapts. */
   readonly memberWeights: readonly MemberWeight[]
@@ -267,6 +270,14 @@ export function gatesInForce(of: {
   return of.config.evaluation.gates.map((gate, position) =>
     settingsInForce(gate, { drop: of.gateDrops?.[position] }),
   )
+}
+
+/** The run's share of the workers of a fleet; a run of an earlier build has none in its configuration. */
+export function fleetShare({
+  config,
+  fleetShare: ordered,
+}: Pick<TrainingState, 'fleetShare'> & { readonly config: Partial<RunConfig> }): number {
+  return ordered ?? config.fleet?.share ?? liveSettings['fleet.share'].default
 }
 
 /** @param of the configuration of a run with the orders since */

@@ -44,7 +44,7 @@ export interface RoleActivities extends AsyncDisposable {
 interface Dependencies
   extends Pick<
     RoleWorkerOptions,
-    'createEngine' | 'createTrainer' | 'findEnvironment' | 'cache' | 'countCosts'
+    'createEngine' | 'createTrainer' | 'findEnvironment' | 'cache' | 'countCosts' | 'drainSeconds'
   > {
   readonly home: Home
   readonly store: Store
@@ -68,7 +68,7 @@ export function openRoleActivities(dependencies: Dependencies): RoleActivities {
   const { around } = dependencies
   const turns = createTurnActivities({ sampling, environment, trajectories, around })
   const warmStarts = warmStartsOf(dependencies)
-  const calls = createCalls()
+  const calls = createCalls(dependencies.drainSeconds)
 
   /** As every activity is done: until the worker stops, its failures reported. */
   const done = <A extends Activities>(activities: A) => calls.untilStopping(reports.reporting(activities))

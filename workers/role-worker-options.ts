@@ -32,6 +32,10 @@ export interface RoleWorkerOptions {
   readonly cache?: boolean | undefined
   /** The task of a name; those of the registry by default. */
   readonly findEnvironment?: (name: string) => EnvironmentDefinition
+  /** Most activities that a worker of sessions or of sampling does at once; 500 by default. */
+  readonly slots?: number | undefined
+  /** Seconds that activities in progress get once the workers are to stop; 3 by default. */
+  readonly drainSeconds?: number | undefined
   /** Workflows kept in memory. */
   readonly maxCachedWorkflows?: number
   /** Whether processes with other builds of the workflows may be at work, or come back; false by default. */

@@ -57,7 +57,8 @@ export interface RoleWorkers extends AsyncDisposable {
 
 /** Options that the workers of one process share. */
 interface CommonOptions
-  extends Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'sinks' | 'dataConverter'> {
+  extends Pick<WorkerOptions, 'connection' | 'namespace' | 'interceptors' | 'sinks' | 'dataConverter'>,
+    Pick<RoleWorkerOptions, 'slots' | 'drainSeconds'> {
   readonly homeName: HomeName
 }
 
@@ -104,6 +105,8 @@ export async function startRoleWorkers(options: RoleWorkerOptions): Promise<Role
     connection: native,
     namespace: connection.namespace,
     homeName,
+    slots: options.slots,
+    drainSeconds: options.drainSeconds,
     interceptors: { activity: [observation.activity, flushedActivities(store)] },
     ...(observation.sinks === undefined ? {} : { sinks: observation.sinks }),
     ...(converter === undefined ? {} : { dataConverter: converter }),
@@ -160,37 +163,37 @@ function deploymentOf(
   })
 }
 
-/** After it activities hear of the shutdown; what takes longer is done again later. */
-const shutdownGraceTime = '1 second'
+/** After it activities hear of the shutdown; what takes longer than they are given is done again later. */
+const graceSeconds = 1
 
-/** Calls are given up long before: beyond this the server does not answer. */
-const shutdownForceTime = '60 seconds'
+/** Calls are given up long before: so much later the server does not answer. */
+const forceSeconds = 60
 
 /** Workflows kept in memory by default. */
 const usuallyCached = 600
 
-const limits: Readonly<Record<Role, Partial<WorkerOptions>>> = {
-  orchestrator: { enableNonLocalActivities: false },
-  environment: { maxConcurrentActivityTaskExecutions: 500 },
-  policy: { maxConcurrentActivityTaskExecutions: 500 },
-  trainer: { maxConcurrentActivityTaskExecutions: 1 }, // one update at a time: they share the cores
+/** @param slots of a worker of sessions, and of one of sampling */
+function limitsOf(role: Role, slots = 500): Partial<WorkerOptions> {
+  if (role === 'orchestrator') return { enableNonLocalActivities: false }
+  // One update at a time: they share the cores.
+  return { maxConcurrentActivityTaskExecutions: role === 'trainer' ? 1 : slots }
 }
 
 /** @param code for a role that runs workflows */
 async function createRoleWorker(
   role: Role,
   activities: Activities,
-  { homeName, ...common }: CommonOptions,
+  { homeName, slots, drainSeconds = 0, ...common }: CommonOptions,
   code?: WorkflowCode,
 ): Promise<Worker> {
   const options: WorkerOptions = {
     ...common,
     taskQueue: taskQueue(role, homeName),
     activities,
-    shutdownGraceTime,
-    shutdownForceTime,
+    shutdownGraceTime: `${Math.max(graceSeconds, drainSeconds)} seconds`,
+    shutdownForceTime: `${forceSeconds + drainSeconds} seconds`,
     maxHeartbeatThrottleInterval: '2.5 seconds', // a fourth of the shortest heartbeat timeout
-    ...limits[role],
+    ...limitsOf(role, slots),
   }
   if (code === undefined) return Worker.create(options)
   const { workflows, build, maxCachedWorkflows = usuallyCached } = code

@@ -9,7 +9,7 @@ const never = new Promise<never>(() => {})
 
 /** Calls with one activity, which does the work of its argument. */
 function calls(graceMs: number) {
-  const all = createCalls(graceMs)
+  const all = createCalls(graceMs / 1000)
   const { call } = all.untilStopping({ call: (work: () => Promise<unknown>) => work() })
   return { ...all, call: call as (work: () => Promise<unknown>) => Promise<unknown> }
 }

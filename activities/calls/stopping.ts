@@ -16,7 +16,7 @@ import { clock } from '../../machine/services/clock.ts'
 import { type Activities, wrapEach } from './wrapping.ts'
 
 /** Turns and updates of a small policy end within it, and a person waits that long after Ctrl-C. */
-const defaultGraceMs = 3_000
+const usualGraceSeconds = 3
 
 const givenUpSignals = new AsyncLocalStorage<AbortSignal>()
 
@@ -35,7 +35,7 @@ export interface Calls {
   settled(withinMs: number): Promise<void>
 }
 
-export function createCalls(graceMs = defaultGraceMs): Calls {
+export function createCalls(graceSeconds = usualGraceSeconds): Calls {
   const working = new Set<Promise<unknown>>()
   const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()
   givenUp.catch(() => undefined)
@@ -65,7 +65,7 @@ export function createCalls(graceMs = defaultGraceMs): Calls {
       if (isStopping) return
       isStopping = true
       clock
-        .after(graceMs, () => {
+        .after(graceSeconds * 1000, () => {
           giveUp(workerStopping())
           abandoned.abort(workerStopping())
         })

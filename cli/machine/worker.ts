@@ -33,17 +33,29 @@ function parseRoles(text: string): 'all' | readonly Role[] {
   if (text === 'all') return 'all'
   const known = Object.keys(roleSummaries)
   const roles = text.split(',').map((role) => role.trim())
+  const twice = roles.find((role, index) => roles.indexOf(role) < index)
+  if (twice !== undefined) throw new InvalidArgumentError(`"${twice}" is given twice.`)
   const unknown = roles.find((role) => !known.includes(role))
   if (unknown !== undefined)
     throw new InvalidArgumentError(
       `"${unknown}" is no role. Use all, or some of ${known.join(', ')}, joined by commas.`,
     )
-  return [...new Set(roles)] as Role[]
+  return roles as Role[]
 }
 
 interface WorkerFlags extends MetricsFlags, CacheFlag {
   readonly role: 'all' | readonly Role[]
+  readonly slots?: number
+  readonly drain?: number
   readonly home: string
+}
+
+/** A flag's number within bounds. @throws InvalidArgumentError */
+function between(least: number, most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
+    throw new InvalidArgumentError(`Use a whole number from ${least} to ${most}.`)
+  }
 }
 
 /** `perdure worker --role ROLE`. */
@@ -60,15 +72,27 @@ export function workerCommand(): Command {
         .argParser(parseRoles)
         .makeOptionMandatory(),
     )
+    .addOption(
+      new Option(
+        '--slots <n>',
+        'most turns, sessions and agents of a role that this process works on at once (default: 500)',
+      ).argParser(between(1, 10_000)),
+    )
+    .addOption(
+      new Option(
+        '--drain <seconds>',
+        'how long what is in progress may take once SIGTERM or Ctrl-C ends the process; it takes nothing new (default: 3)',
+      ).argParser(between(0, 86_400)),
+    )
     .addOption(noCacheOption())
     .addOption(metricsOptions()[0])
     .addOption(metricsOptions()[1])
     .addOption(homeOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  $ perdure worker --role all\n  $ perdure worker --role orchestrator,environment\n  $ perdure worker --role policy',
+      '\nExamples:\n  $ perdure worker --role all\n  $ perdure worker --role orchestrator,environment\n  $ perdure worker --role policy --slots 64 --drain 60',
     )
-    .action(async ({ role, home, ...flags }: WorkerFlags) => {
+    .action(async ({ role, home, slots, drain, ...flags }: WorkerFlags) => {
       const terminal = openTerminal({ json: false })
       using interrupt = watchInterrupts(() => undefined)
       const { signal } = interrupt
@@ -77,6 +101,8 @@ export function workerCommand(): Command {
           home,
           roles: role,
           shared: true,
+          slots,
+          drainSeconds: drain,
           metrics: metricsPlace(flags),
           cache: cacheWanted(flags),
           signal,

@@ -9,7 +9,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type BranchPlan, searchAttributes } from '../../contract/messages.ts'
-import { evaluationPriority, taskQueue, workflowTaskTimeout } from '../../contract/task-queues.ts'
+import { priorityOf, taskQueue, workflowTaskTimeout } from '../../contract/task-queues.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import {
   type BranchId,
@@ -183,7 +183,7 @@ async function start({ client, homeName }: BranchParts, plan: BranchPlan, task: 
       taskQueue: taskQueue('orchestrator', homeName),
       workflowTaskTimeout,
       args: [plan],
-      priority: evaluationPriority,
+      priority: priorityOf('person', plan.run),
       staticSummary: `${task} · from turn ${plan.episode.from.turn} · version ${plan.version} · ${plan.samples.length} samples`,
       staticDetails: branchFacts(plan, { namespace: client.options.namespace, home: homeName }),
       typedSearchAttributes: [

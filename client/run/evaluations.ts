@@ -46,7 +46,7 @@ export function createRunEvaluations(parts: SessionParts): RunEvaluations {
   async function startExecution(plan: EvaluationPlan): Promise<boolean> {
     try {
       await client.workflow.start<typeof evaluation>('evaluation', {
-        ...evaluationStart(plan, { namespace: client.options.namespace, home: homeName }),
+        ...evaluationStart(plan, { namespace: client.options.namespace, home: homeName }, 'person'),
         taskQueue: taskQueue('orchestrator', homeName),
       })
       return true

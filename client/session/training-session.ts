@@ -62,7 +62,14 @@ export type { EvaluationSchedule, Timing } from '../run/schedules.ts'
 export interface SessionOptions
   extends Pick<
     RoleWorkerOptions,
-    'createEngine' | 'createTrainer' | 'cache' | 'findEnvironment' | 'shared' | 'workflows'
+    | 'createEngine'
+    | 'createTrainer'
+    | 'cache'
+    | 'findEnvironment'
+    | 'shared'
+    | 'workflows'
+    | 'slots'
+    | 'drainSeconds'
   > {
   readonly home: string
   /** `client` starts no workers. */

@@ -73,10 +73,10 @@ export function pageWithLiveSettings(page: string): string {
     const keys = settings.map(
       ([key, row]) => `\`${key}\`${row.default === null ? ' (a number, or `none`)' : ''}`,
     )
-    return `| ${keys.join(', ')} | ${applies} |`
+    return `- ${keys.join(', ')}: ${applies}`
   })
-  const head = '| key | applies from |\n| --- | --- |\n'
-  return page.replace(/\| key \| applies from \|\n(\|.*\n)+/, () => `${head}${lines.join('\n')}\n`)
+  const head = 'Each key applies from:\n\n'
+  return page.replace(/Each key applies from:\n\n(- .*\n)+/, () => `${head}${lines.join('\n')}\n`)
 }
 
 /** A page with the keys that `metrics.jsonl` has of an update, by unit. */

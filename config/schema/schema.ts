@@ -290,6 +290,8 @@ const retentionSchema = z.strictObject({
     ),
 })
 
+const fleetSchema = z.strictObject({ share: live('fleet.share') })
+
 const trackersSchema = z.strictObject({
   tensorboard: text
     .optional()
@@ -324,6 +326,7 @@ export const configSchema = z
       .describe(
         'Where experiment trackers find the figures of the run ([observe-a-run.md](observe-a-run.md#experiment-trackers)).',
       ),
+    fleet: fleetSchema.prefault({}).describe("The run's part of workers that several runs use."),
     orchestration: orchestrationSchema.prefault({}).describe('How work is dispatched to workers.'),
   })
   .superRefine((config, context) => {

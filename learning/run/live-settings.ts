@@ -32,6 +32,13 @@ export const liveSettings = {
     applies: 'the next group; with `learning.taskWeighting: equal` the next update too',
     words: 'Share of the groups, relative to the other tasks; 0: the task is only evaluated on.',
   },
+  'fleet.share': {
+    schema: { atLeast: 0.001, atMost: 1000 },
+    default: 1,
+    holds: 'now',
+    applies: 'the next group',
+    words: 'Share of the workers of a fleet that waiting turns get, relative to the other runs.',
+  },
   'rollout.maxStaleness': {
     schema: { whole: true, atLeast: 0, atMost: 64 },
     default: 1,

@@ -8,7 +8,7 @@
  */
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { type EpisodePlan, type EvaluationPlan, searchAttributes } from '../../contract/messages.ts'
-import { evaluationPriority, workflowTaskTimeout } from '../../contract/task-queues.ts'
+import { priorityOf, type Waiting, workflowTaskTimeout } from '../../contract/task-queues.ts'
 import { evaluationId, type RunId, workflowIdOf } from '../../identity/identity.ts'
 import { isSynchronous } from '../../learning/rollout/admission.ts'
 import { evaluationFacts } from '../page/details.ts'
@@ -111,12 +111,12 @@ export function evaluationSummaryLine({ suite, version, episodes, samples }: Eva
  * How an evaluation is started, from within a workflow or from outside. An ended evaluation that is started again plays the
  * episodes that it lost; where there are none its result is the one in the store.
  */
-export function evaluationStart(plan: EvaluationPlan, place: Place) {
+export function evaluationStart(plan: EvaluationPlan, place: Place, waiting: Waiting = 'schedule') {
   const args: [EvaluationPlan] = [plan]
   return {
     workflowId: workflowIdOf(place.home, plan.evaluation),
     args,
-    priority: evaluationPriority,
+    priority: priorityOf(waiting, plan.run),
     workflowTaskTimeout,
     staticSummary: evaluationSummaryLine(plan),
     staticDetails: evaluationFacts(plan, place),

@@ -8,8 +8,8 @@
  */
 import { log, ParentClosePolicy, startChild } from '@temporalio/workflow'
 import { type GroupPlan, type GroupReport, searchAttributes } from '../../contract/messages.ts'
-import { workflowTaskTimeout } from '../../contract/task-queues.ts'
-import type { GroupInFlight, TrainingState } from '../../contract/training-state.ts'
+import { priorityOf, workflowTaskTimeout } from '../../contract/task-queues.ts'
+import { fleetShare, type GroupInFlight, type TrainingState } from '../../contract/training-state.ts'
 import { groupId } from '../../identity/identity.ts'
 import { adaptedRule } from '../../learning/rollout/adaptive-pool.ts'
 import type { CrossPolicyRule } from '../../learning/rollout/cross-policy.ts'
@@ -55,6 +55,7 @@ async function startGroup(state: TrainingState, group: GroupInFlight, reuse: Reu
       workflowIdReusePolicy: reuse,
       workflowTaskTimeout,
       args: [plan],
+      priority: priorityOf('training', state.run, fleetShare(state)),
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: `${plan.episode.task} · ${plan.episode.split} #${group.position} · version ${group.version}`,
       staticDetails: groupFacts(plan, here()),

@@ -6,8 +6,8 @@
  */
 
 import { searchAttributes } from '../../contract/messages.ts'
-import { workflowTaskTimeout } from '../../contract/task-queues.ts'
-import type { TrainingState } from '../../contract/training-state.ts'
+import { priorityOf, workflowTaskTimeout } from '../../contract/task-queues.ts'
+import { fleetShare, type TrainingState } from '../../contract/training-state.ts'
 import { workflowIdOf } from '../../identity/identity.ts'
 import type { Place } from '../page/links.ts'
 
@@ -17,6 +17,7 @@ export function trainingStart(state: TrainingState, { home }: Place) {
   return {
     workflowId,
     workflowTaskTimeout,
+    priority: priorityOf('training', state.run, fleetShare(state)),
     args: [state] as [TrainingState],
     staticSummary: `training run ${state.run}`,
     typedSearchAttributes: [

@@ -8,7 +8,12 @@
  */
 
 import type { SettingsChange } from '../../contract/messages.ts'
-import { gatesInForce, rolloutSettings, type TrainingState } from '../../contract/training-state.ts'
+import {
+  fleetShare,
+  gatesInForce,
+  rolloutSettings,
+  type TrainingState,
+} from '../../contract/training-state.ts'
 import { dropBounds } from '../../learning/evaluation/gate.ts'
 import { isPlayable, playableWords } from '../../learning/rollout/task-mix.ts'
 import { boundsInWords, isWithin } from '../../learning/run/bounds.ts'
@@ -21,7 +26,13 @@ import {
   type StateSize,
 } from '../../learning/run/state-bounds.ts'
 import { shownValue, wrongValueWords } from '../../learning/run/wrong-value.ts'
-import { changeGateDrop, changeLearning, changeRollout, changeWeight } from './transitions/settings.ts'
+import {
+  changeGateDrop,
+  changeLearning,
+  changeRollout,
+  changeShare,
+  changeWeight,
+} from './transitions/settings.ts'
 
 /** How a live setting is read and written. */
 interface Setting extends LiveSetting {
@@ -43,6 +54,12 @@ function rollout(name: LiveNames<'rollout'>): Setting {
     read: (state) => rolloutSettings(state)[name],
     write: (state, value) => changeRollout(state, { [name]: value }),
   }
+}
+
+const share: Setting = {
+  ...liveSettings['fleet.share'],
+  read: fleetShare,
+  write: (state, value) => changeShare(state, value ?? liveSettings['fleet.share'].default),
 }
 
 function weight(task: number): Setting {
@@ -67,6 +84,7 @@ function gateDrop({ suites, gates }: TrainingState['config']['evaluation'], gate
 function settingsOf({ config }: TrainingState): ReadonlyMap<string, Setting> {
   return new Map([
     ...config.tasks.map((_, task): [string, Setting] => [`tasks.${task}.weight`, weight(task)]),
+    ['fleet.share', share],
     ...rowsOf('rollout').map(([name]): [string, Setting] => [`rollout.${name}`, rollout(name)]),
     ...rowsOf('learning').map(([name]): [string, Setting] => [`learning.${name}`, learning(name)]),
     ...config.evaluation.gates.map((_, gate): [string, Setting] => [

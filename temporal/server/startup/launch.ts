@@ -67,6 +67,8 @@ const dynamicSettings = [
   // A task queue of one server needs no parts, between which tasks and polls would be passed on.
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
+  // Runs of a fleet share the workers by their weights.
+  'matching.enableFairness=true',
   // A server in memory reads its search attributes again each time it lists an execution; ours has them from its start.
   'system.forceSearchAttributesCacheRefreshOnRead=false',
   // By default a quarter of a million executions, ended ones too, fill the memory that the collector is given. An

@@ -19,6 +19,11 @@ export function changeRollout(state: Changing, change: RolloutChange): void {
   state.rollout = { ...state.rollout, ...change }
 }
 
+/** Changes the run's share of the workers of a fleet, for the groups that are admitted next. */
+export function changeShare(state: Changing, share: number): void {
+  state.fleetShare = share
+}
+
 /** Changes the task's share of the groups that are admitted next. */
 export function changeWeight(state: Changing, task: number, weight: number): void {
   state.weights = state.weights.with(task, weight)
@@ -44,6 +49,7 @@ export function changeConfiguration(state: Changing, config: RunConfig, keys: Re
   )
   state.learning = without(state.learning, 'learning', keys)
   state.rollout = without(state.rollout, 'rollout', keys)
+  if (keys.has('fleet.share')) delete state.fleetShare
   if (state.gateDrops !== undefined) state.gateDrops = keptDrops(state.gateDrops, keys)
 }
 
