@@ -4,8 +4,11 @@
  * Invariants
  * - A process serves one session at a time, so that what one agent does reaches no other's session.
  * - A process that is lost or was asked for more than it answered is never lent again.
- * - After closing, no process is left.
+ * - [PROCESS-POOL-1] After closing, no process is left, and no session waits for one.
+ * - [PROCESS-POOL-2] Only so many start at once: more would take longer together than each may. A session that waits for a start gets a
+ *   process that is given back meanwhile.
  */
+import { availableParallelism } from 'node:os'
 import { EnvironmentFault } from '../contract/environment.ts'
 import type { LineProcess } from './line-process.ts'
 
@@ -20,13 +23,18 @@ export interface ProcessPool {
   close(): Promise<void>
 }
 
-/** Idle processes that are kept for the next session. */
-const idleLimit = 16
+/** Idle processes that are kept: those of the episodes of an update, for a start can cost more than the episode. */
+const idleLimit = 128
 
 /** @param start starts a process and waits until it can serve a session */
-export function createProcessPool(start: () => Promise<LineProcess>): ProcessPool {
+export function createProcessPool(
+  start: () => Promise<LineProcess>,
+  startLimit = availableParallelism() + 1,
+): ProcessPool {
   const idle: LineProcess[] = []
   const all = new Set<LineProcess>()
+  const waiting: (() => void)[] = []
+  let starting = 0
   let closed = false
 
   async function discard(process: LineProcess): Promise<void> {
@@ -34,18 +42,31 @@ export function createProcessPool(start: () => Promise<LineProcess>): ProcessPoo
     await process.end()
   }
 
-  return {
-    async borrow() {
-      for (let process = idle.pop(); process !== undefined; process = idle.pop()) {
-        if (process.alive) return process
-        await discard(process)
-      }
-      if (closed) throw new EnvironmentFault('session_lost', 'the task is closed')
+  async function started(): Promise<LineProcess> {
+    starting++
+    try {
       const process = await start()
       all.add(process)
       if (!closed) return process
       await discard(process)
       throw new EnvironmentFault('session_lost', 'the task is closed')
+    } finally {
+      starting--
+      waiting.shift()?.()
+    }
+  }
+
+  return {
+    async borrow() {
+      for (;;) {
+        const process = idle.pop()
+        if (process?.alive) return process
+        if (process !== undefined) await discard(process)
+        else if (closed) throw new EnvironmentFault('session_lost', 'the task is closed')
+        else if (starting < startLimit) return started()
+        // Nothing is awaited between the look at the idle ones and this, or what is given back in between would be missed.
+        else await new Promise<void>((resolve) => waiting.push(resolve))
+      }
     },
 
     async adopt(process) {
@@ -57,11 +78,13 @@ export function createProcessPool(start: () => Promise<LineProcess>): ProcessPoo
       if (!all.has(process)) return
       if (process.alive && !closed && idle.length < idleLimit) idle.push(process)
       else await discard(process)
+      waiting.shift()?.()
     },
 
     async close() {
       closed = true
       idle.length = 0
+      for (const go of waiting.splice(0)) go()
       await Promise.all([...all].map(discard))
     },
   }
