@@ -31,6 +31,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
+const act = { type: 'function', name: 'act', parameters: { type: 'object' } }
 const user = (content: string) => ({ role: 'user', content })
 
 /** Plays turns that extend one another. @returns the messages, and the bodies of the answers */
@@ -149,6 +150,36 @@ describe('after a restart', () => {
     await converse(await openSession(store, episode), ['look', 'go on'])
     expect((await store.observations.get(episode, 1))?.messages).toEqual([user('go on')])
   })
+
+  // [RESPONSES-1]
+  it.each([false, true])(
+    'a response is continued by the id that it had before, streamed: %s',
+    async (stream) => {
+      const body = (more: object) => ({ model: 'any', stream, tools: [act], ...more })
+      const say = () => '<tool_call>{"name":"act","arguments":{"x":86.0}}</tool_call>'
+      const first = await openSession(store, episode, { say })
+      const form = responsesForm()
+      const look = body({ input: 'look' })
+      const answer = await first.session.answer(requestOf(look, form))
+      const [id, call] = [/"(resp_\w+)"/.exec(answer)?.[1], /"(call_[0-9a-f]{24})"/.exec(answer)?.[1]]
+      const output = { type: 'function_call_output', call_id: call, output: 'a lamp' }
+      const next = body({ previous_response_id: id, input: [output] })
+      const second = await first.session.answer(requestOf(next, form))
+      const restarted = responsesForm()
+      const again = await openSession(store, episode, { attempt: 2 })
+      expect(() => requestOf(next, restarted)).toThrow('is not kept')
+      expect(await again.session.answer(requestOf(look, restarted))).toBe(answer)
+      expect(await again.session.answer(requestOf(next, restarted))).toBe(second)
+      const third = body({ previous_response_id: /"(resp_\w+)"/.exec(second)?.[1], input: 'go on' })
+      await again.session.answer(requestOf(third, restarted))
+      expect(again.sampled).toHaveLength(1)
+      expect(await places()).toEqual([
+        [0, -1],
+        [0, 0],
+        [0, 1],
+      ])
+    },
+  )
 
   // [TURN-TREE-2]
   it('a request that is another than the recorded one at its place ends the attempt as diverged, and says where', async () => {

@@ -194,6 +194,7 @@ export class AgentSession {
     const recorded = this.#tree.repeat(digest)
     if (recorded !== undefined) {
       this.#lastAction = await this.#options.store.actions.get(this.#options.episode, recorded.turn)
+      request.recall?.(recorded.answer)
       return recorded.answer
     }
     const turn = this.#place(asked, wish)

@@ -25,6 +25,8 @@ export interface Conversion {
   readonly isStreamed: boolean
   /** The body of the answer, or where it is streamed its events. */
   write(answered: Answered): string
+  /** Takes note of an answer that is given in the place of one to write: what an earlier endpoint wrote for the same request. */
+  recall?(written: string): void
 }
 
 /** A comment, which readers of server-sent events skip. */

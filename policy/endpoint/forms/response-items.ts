@@ -1,10 +1,11 @@
 /** The answer to a request for a response: its object, and the events of its stream. */
 
+import { z } from 'zod'
 import { wordsOf } from '../answer-words.ts'
 import { type Answered, tokensOf } from '../asked.ts'
 import { eventText } from './form.ts'
 import { newId, now } from './openai.ts'
-import type { ResponseRequest } from './response-request.ts'
+import { itemSchema, type ResponseRequest } from './response-request.ts'
 
 interface TextPart {
   readonly type: 'output_text'
@@ -103,6 +104,17 @@ export function writtenResponse(response: ResponseObject, isStreamed: boolean): 
   ]
     .map(({ type, ...rest }, at) => eventText({ type, sequence_number: at, ...rest }, type))
     .join('')
+}
+
+const writtenSchema = z.object({ id: z.string(), output: z.array(itemSchema) })
+
+/** Reads the text of `writtenResponse`. */
+export function readResponse(written: string): z.output<typeof writtenSchema> {
+  // The last event has the whole response.
+  const [, event] =
+    /^event: .*\ndata: (.*)\n\n$/s.exec(written.slice(written.lastIndexOf('\nevent: ') + 1)) ?? []
+  if (event === undefined) return writtenSchema.parse(JSON.parse(written))
+  return z.object({ response: writtenSchema }).parse(JSON.parse(event)).response
 }
 
 interface Event {

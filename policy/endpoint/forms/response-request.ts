@@ -17,7 +17,7 @@ import {
 
 const text = textOf('input_text', 'output_text')
 
-const itemSchema = z.preprocess(
+export const itemSchema = z.preprocess(
   // A message may leave its type out.
   (item) =>
     typeof item === 'object' && item !== null && !('type' in item) ? { ...item, type: 'message' } : item,

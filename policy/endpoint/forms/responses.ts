@@ -3,7 +3,7 @@
  *
  * Invariants
  * - [RESPONSES-1] Items become the messages of an episode in their order; a response that continues an earlier one has its items before
- *   its own, and none of its instructions.
+ *   its own, and none of its instructions. It may be one that an endpoint wrote before a restart, once its request was repeated.
  * - [RESPONSES-2] An earlier response that is no longer kept is refused by its id; a request with `store: false` keeps none.
  */
 import type { Asked } from '../asked.ts'
@@ -13,7 +13,7 @@ import { toolOf } from './conversation.ts'
 import { commentEvent, eventText, type Form } from './form.ts'
 import { errorBody, newId, now } from './openai.ts'
 import { parseRequest } from './request-body.ts'
-import { type OutputItem, responseOf, writtenResponse } from './response-items.ts'
+import { type OutputItem, readResponse, responseOf, writtenResponse } from './response-items.ts'
 import { type Item, messagesOf, type ResponseRequest, responseSchema } from './response-request.ts'
 
 /** Earlier responses that can be continued, each with all items of its conversation. */
@@ -36,17 +36,23 @@ export function responsesForm(): Form {
       const before = beforeOf(request, earlier)
       const items = [...before.items, ...(request.input ?? [])]
       const id = newId('resp_')
+      // Characters of a conversation are counted with each of its responses, though they share them.
+      const keep = (key: string, output: readonly Item[], written: string): void => {
+        const size = before.size + bodyText.length + written.length
+        if (request.store !== false) earlier.keep(key, { items: [...items, ...output], size }, size)
+      }
       return {
         asked: askedOf(request, items),
         isStreamed: request.stream === true,
         write(answered) {
           const response = responseOf(request, answered, id)
           const written = writtenResponse(response, request.stream === true)
-          // Characters of a conversation are counted with each of its responses, though they share them.
-          const size = before.size + bodyText.length + written.length
-          if (request.store !== false)
-            earlier.keep(id, { items: [...items, ...response.output.map(itemOf)], size }, size)
+          keep(id, response.output.map(itemOf), written)
           return written
+        },
+        recall(written) {
+          const response = readResponse(written)
+          keep(response.id, response.output, written)
         },
       }
     },
