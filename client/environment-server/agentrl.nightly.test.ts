@@ -7,6 +7,7 @@ import { freePort } from '../../test/host/free-port.ts'
 import { pythonHas, runPython, startPython } from '../../test/peers/python-server.ts'
 import { eventually } from '../../test/support/perdure-process.ts'
 import { type EnvironmentServer, serveEnvironments } from './environment-server.ts'
+import { recordBetween } from './recorded-programs.testing.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -26,7 +27,11 @@ async function controller(): Promise<EnvironmentServer> {
 /** The worker of the task `number`, once the controller knows it. */
 async function worker({ url }: EnvironmentServer) {
   const port = await freePort()
-  const address = ['-C', url, '-s', `http://127.0.0.1:${port}/api`, '--port', 'PORT']
+  const between = await recordBetween('worker', 'agentrl-worker 0.4.0', `http://127.0.0.1:${port}`)
+  closing.push(() => between.close())
+  const heartbeats = await recordBetween('heartbeat', 'agentrl-worker 0.4.0', new URL(url).origin)
+  closing.push(() => heartbeats.close())
+  const address = ['-C', `${heartbeats.url}/api`, '-s', `${between.url}/api`, '--port', 'PORT']
   const args = ['-m', 'agentrl.worker', 'number', '-c', 'number.yaml', ...address]
   const started = await startPython(args, '/api/worker_status', { port, folder: 'agentrl' })
   closing.push(() => started.close())
@@ -70,7 +75,17 @@ describe.skipIf(!pythonHas('agentrl.worker', 'agentrl.eval'))('programs of Agent
       const server = await controller()
       if (name === 'number') await worker(server)
       const model = ['--client', 'dummy', '--dummy-interval', '0.02']
-      const what = ['--controller', server.url, '--indices-range', '0-3', '--concurrency', '3', name]
+      const between = await recordBetween('eval', 'agentrl-eval 0.1.2', new URL(server.url).origin)
+      closing.push(() => between.close())
+      const what = [
+        '--controller',
+        `${between.url}/api`,
+        '--indices-range',
+        '0-3',
+        '--concurrency',
+        '3',
+        name,
+      ]
       const said = await runPython(['-m', 'agentrl.eval', ...model, '--no-interactive', ...what])
       expect(said.match(/completed task=.* status="task limit reached" reward=0\.0/g)).toHaveLength(4)
       expect(said).toContain('valid=4')

@@ -23,6 +23,8 @@ export interface SocketServer {
 }
 
 export interface Serving {
+  /** Any free one by default. */
+  readonly port?: number
   readonly onRequest?: (request: IncomingMessage, response: ServerResponse) => void
   /** @returns whether it has taken a connection that is about to become a WebSocket. */
   readonly onUpgrade?: (socket: Socket) => boolean
@@ -45,12 +47,13 @@ export function serverFrame(
   return Buffer.concat([header, bytes])
 }
 
-/** Starts one on any free port. */
+/** Starts one. */
 export async function serveSockets({
   onRequest,
   onUpgrade,
   onConnect,
   onMessage,
+  port: wanted = 0,
 }: Serving): Promise<SocketServer> {
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
@@ -85,7 +88,7 @@ export async function serveSockets({
       onConnect?.(served)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
