@@ -8,6 +8,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { withSecrets } from '../../config/files/secrets.ts'
 import { EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
+import { AddressFault } from '../../machine/network/remote-address.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { homeAt } from '../../storage/disk/home.ts'
 import { CallFault } from '../terminal/failure.ts'
@@ -83,6 +84,8 @@ const flags: Readonly<Record<string, string>> = {
 
 /** A fault caused by a flag becomes a CallFault that names it; other errors are returned unchanged. */
 export function callFault(cause: unknown): unknown {
+  if (cause instanceof EnvironmentFault && cause.cause instanceof AddressFault)
+    return new CallFault('bad_argument', cause.message, { cause })
   const flag = cause instanceof EnvironmentFault ? flags[cause.kind] : undefined
   if (!(cause instanceof EnvironmentFault) || flag === undefined) return cause
   return new CallFault('bad_flag', `${flag}: ${cause.message}`, { cause })

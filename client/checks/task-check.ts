@@ -365,6 +365,8 @@ async function openTask(
     if (cause.kind === 'not_installed')
       throw badValue(`tasks.${index}.task`, task.task, `a task that is installed: ${cause.message}`, cause)
     const { from } = task
+    if (from !== undefined && cause.cause instanceof AddressFault)
+      throw badValue(`tasks.${index}.from`, from, `the address of a server: ${cause.message}`, cause)
     const isOfServer = from !== undefined && isRemoteAddress(from) && cause.kind !== 'bad_settings'
     if (isOfServer || cause.kind === 'failed' || cause.kind === 'no_answer')
       throw badValue(

@@ -187,7 +187,9 @@ describe('a task that is served', () => {
   it('is named where another is asked for, and listed', async () => {
     const server = await served('g', await opened(guessNumber))
     expect((await remoteEnvironments(`agentrl+${server.url}`)).map(({ name }) => name)).toEqual(['g'])
-    await expect(reached(server, 'maze')).rejects.toThrow(/the server offers no "maze": use #g/)
+    await expect(reached(server, 'maze')).rejects.toThrow(
+      /#maze": expected one of #g: the server offers no "maze"/,
+    )
     await expect(reached(server, 'g', { splits: { all: '0-1000' } })).rejects.toThrow(
       /has the positions 0-999/,
     )

@@ -11,7 +11,7 @@ import { readJson } from '../../../messages/read-json.ts'
 import { EnvironmentFault, type Task, type TaskOptions } from '../../contract/environment.ts'
 import { instanceIn, placeOf } from '../../contract/indexed-splits.ts'
 import { remoteSettings, remoteSettingsOf, splitName } from '../base/remote-settings.ts'
-import { askForJson, askServer, expecting, headersOf, type RemoteServer } from '../base/server.ts'
+import { askForJson, askServer, expecting, headersOf, notOffered, type RemoteServer } from '../base/server.ts'
 import { AgentRlSession } from './agentrl-session.ts'
 
 const settingsSchema = z.strictObject({
@@ -79,10 +79,7 @@ async function indicesOf(
       'backend',
       `${shown}: /get_indices answered with status ${answer.status} and no list`,
     )
-  throw new EnvironmentFault(
-    'bad_settings',
-    `${shown}: the server offers no "${task}": use ${offered.map((each) => `#${each}`).join(', ')}`,
-  )
+  throw notOffered(server.address, task, offered)
 }
 
 function divided(indices: readonly Index[]): ReadonlyMap<string, readonly Index[]> {

@@ -8,7 +8,7 @@
  *   a little earlier or later than others ask.
  */
 import { reasonOf } from '../../../faults/reason.ts'
-import type { RemoteAddress } from '../../../machine/network/remote-address.ts'
+import { AddressFault, type RemoteAddress } from '../../../machine/network/remote-address.ts'
 import { chance } from '../../../machine/services/chance.ts'
 import { clock, deadlineSignal } from '../../../machine/services/clock.ts'
 import { EnvironmentFault } from '../../contract/environment.ts'
@@ -112,6 +112,17 @@ export async function expecting<Result>(
   }
 }
 
+/** The server has no environment of the name that the address, or the task here, asks for. @param offered those that it has */
+export function notOffered(
+  { shown }: RemoteAddress,
+  name: string,
+  offered: readonly string[],
+): EnvironmentFault {
+  const names = offered.map((each) => `#${each}`).join(', ')
+  const cause = new AddressFault(shown, `one of ${names}: the server offers no "${name.slice(0, 80)}"`)
+  return new EnvironmentFault('bad_settings', cause.message, { cause })
+}
+
 /** A server's words in a message. */
 export function excerpt(text: string): string {
   const flat = text.replaceAll(/\s+/g, ' ').trim()
@@ -153,17 +164,20 @@ export async function whenThereIsRoom<Result>(
   work: (leftMs: number) => Promise<Result>,
 ): Promise<Result> {
   const end = clock.monotonic() + withinMs
+  let full: ServerFull | undefined
   for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
     try {
       return await work(Math.max(1, Math.round(end - clock.monotonic())))
     } catch (cause) {
-      if (!(cause instanceof ServerFull)) throw cause
+      if (cause instanceof ServerFull) full = cause
+      // The last try has hardly any time: that it was late says less than why there were tries.
+      else if (full === undefined || clock.monotonic() < end) throw cause
       const pause = wait / 2 + chance.below(wait)
       if (clock.monotonic() + pause > end)
         throw new EnvironmentFault(
           'backend',
-          `${shown}: it had no place for one more session within ${withinMs / 1000} s (${cause.message}); let it hold more, or play fewer episodes at once`,
-          { cause },
+          `${shown}: it had no place for one more session within ${withinMs / 1000} s (${full.message}); let it hold more, or play fewer episodes at once`,
+          { cause: full },
         )
       await clock.sleep(pause)
     }

@@ -232,7 +232,7 @@ it("the address names one of the server's environments, or is refused with them"
   const [only, ...others] = await remoteEnvironments(`openenv+${server.url}`)
   expect([only?.name, others]).toEqual(['guess', []])
   const other = remoteEnvironment(`openenv+${server.url}#maze`, 'maze')
-  await expect(other.open({})).rejects.toThrow(/the server offers no "maze": use guess/)
+  await expect(other.open({})).rejects.toThrow(/#maze": expected one of #guess: the server offers no "maze"/)
 })
 
 // [REMOTE-TASK-2]

@@ -27,6 +27,7 @@ import {
   askServer,
   expecting,
   headersOf,
+  notOffered,
   type RemoteServer,
   whenThereIsRoom,
 } from '../base/server.ts'
@@ -90,14 +91,11 @@ export async function openOpenEnv(name: string, address: RemoteAddress, options:
 }
 
 async function checkName(server: RemoteServer, withinMs: number): Promise<void> {
-  const { name, shown } = server.address
+  const { name } = server.address
   if (name === undefined) return
   const offered = await listed(server, withinMs)
   if (offered.length === 0 || offered.includes(name)) return
-  throw new EnvironmentFault(
-    'bad_settings',
-    `${shown}: the server offers no "${name}": use ${offered.join(', ')}`,
-  )
+  throw notOffered(server.address, name, offered)
 }
 
 /** The expected server. */
