@@ -15,7 +15,7 @@ import { EnvironmentFault, type Task } from '../../envs/contract/environment.ts'
 import { openWatched, saidBy } from '../../envs/contract/watched-task.ts'
 import { environments } from '../../envs/registry.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { taskAt } from '../tasks/task-address.ts'
+import { taskAt, taskFrom } from '../tasks/task-address.ts'
 import { positiveInteger, type ReportOptions, reporting, setOption, shellPath } from '../terminal/options.ts'
 import { openTerminal, type Terminal } from '../terminal/terminal.ts'
 import { referee } from './referee-run.ts'
@@ -93,12 +93,15 @@ async function openPanel(
   { data, home, from: given }: VerifyFlags,
   terminal: Terminal,
 ): Promise<Task> {
-  const address = environments.some(({ name }) => name === task) ? task : `${given ?? from ?? task}#${task}`
+  const isRegistered = environments.some(({ name }) => name === task)
   const folder = homeAt(home).environmentsDir
   const own = data === undefined ? undefined : join(data, task)
   const dataDir = own !== undefined && existsSync(own) ? own : data
   try {
-    return await openWatched(await taskAt(address), { dataDir, settings, folder }, saidBy(terminal.say))
+    const definition = isRegistered
+      ? await taskAt(task)
+      : await taskFrom(given ?? from ?? task, task, settings)
+    return await openWatched(definition, { dataDir, settings, folder }, saidBy(terminal.say))
   } catch (cause) {
     if (!(cause instanceof EnvironmentFault)) throw cause
     throw new CardFault('cannot_grade', `${task} cannot be opened here: ${cause.message}`, { cause })

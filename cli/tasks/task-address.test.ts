@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { packageRoot } from '../../machine/files/folder.ts'
-import { taskAt, tasksAt } from './task-address.ts'
+import { taskAt, taskFrom, tasksAt } from './task-address.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'perdure-address-'))
 const marked = join(dir, 'my game#1')
@@ -45,4 +45,16 @@ it('a folder that is not there is named with what # means', async () => {
 
 it('a ~ that no shell replaced is named with the path that it means', async () => {
   await expect(tasksAt('~/game')).rejects.toThrow(`${join(homedir(), 'game')}: only a shell replaces "~"`)
+})
+
+it('a task that a configuration plays from an address is the one of its name there', async () => {
+  const shown = async (from: string) => {
+    const { name, source } = await taskFrom(from, 'maze')
+    return { name, source }
+  }
+  const [one, several] = ['openenv+http://127.0.0.1:8000#labyrinth', 'agentrl+http://127.0.0.1:5020/api']
+  expect(await shown(one)).toEqual({ name: 'maze', source: one })
+  expect(await shown(several)).toEqual({ name: 'maze', source: several })
+  await expect(taskFrom('openenv+http://', 'maze')).rejects.toThrow(/expected openenv\+http/)
+  await expect(taskFrom(join(dir, 'none'), 'maze')).rejects.toThrow(/"#maze" chooses a task of the module/)
 })

@@ -12,6 +12,7 @@ import { withSecrets } from '../../config/files/secrets.ts'
 import type { EnvironmentDefinition } from '../../envs/contract/environment.ts'
 import { loadEnvironment, loadEnvironments } from '../../envs/external/loading.ts'
 import { environments, UnknownTask } from '../../envs/registry.ts'
+import type { RemoteReading } from '../../envs/remote/remote-environment.ts'
 import { ExternalFault } from '../../machine/modules/external-module.ts'
 import { AddressFault, isRemoteAddress } from '../../machine/network/remote-address.ts'
 import type { JsonObject } from '../../messages/message.ts'
@@ -34,6 +35,17 @@ export async function taskAt(address: string, settings?: JsonObject): Promise<En
   throw new CallFault('bad_argument', `${address} has several tasks: use ${choices}`)
 }
 
+/** The task of that name in a module, or behind an address, where a configuration has it as `from`. @throws CallFault */
+export async function taskFrom(
+  from: string,
+  name: string,
+  settings?: JsonObject,
+): Promise<EnvironmentDefinition> {
+  if (!isRemoteAddress(from)) return await taskAt(`${from}#${name}`, settings)
+  const { remoteEnvironment } = await import('../../envs/remote/remote-environment.ts')
+  return await refusing(async () => remoteEnvironment(from, name, readingOf(from, settings)))
+}
+
 /** All tasks of a module or a server, or the one that `#NAME` chooses. @throws CallFault, EnvironmentFault */
 export async function tasksAt(
   address: string,
@@ -53,9 +65,17 @@ export async function tasksAt(
 
 async function remoteTasks(address: string, settings: unknown): Promise<readonly EnvironmentDefinition[]> {
   const { remoteEnvironments } = await import('../../envs/remote/remote-environment.ts')
-  const fill = (part: string) => withSecrets(part, address)
+  return await refusing(() => remoteEnvironments(address, readingOf(address, settings)))
+}
+
+function readingOf(address: string, settings: unknown): RemoteReading {
+  return { settings, fill: (part) => withSecrets(part, address) }
+}
+
+/** @throws CallFault for an address that cannot be one */
+async function refusing<Found>(work: () => Promise<Found>): Promise<Found> {
   try {
-    return await remoteEnvironments(address, { settings, fill })
+    return await work()
   } catch (cause) {
     if (!(cause instanceof AddressFault)) throw cause
     throw new CallFault('bad_argument', cause.message, { cause })
