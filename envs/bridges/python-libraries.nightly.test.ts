@@ -16,15 +16,23 @@ const path = ['right', 'right', 'right', 'down', 'down', 'down'].map(
   }),
 )
 const story = { name: 'print_story', arguments: { story: 'a b c d e' } }
-/** Actions that win; undefined: the expert's. */
-const examples: Readonly<Record<string, { module: string; wins?: readonly AssistantMessage[] }>> = {
+interface Example {
+  readonly module: string
+  /** Actions that win; undefined: the expert's. */
+  readonly wins?: readonly AssistantMessage[]
+  /** Below the folder of the package; that of the examples of the bridge by default. */
+  readonly folder?: string
+}
+
+const examples: Readonly<Record<string, Example>> = {
   'frozen_lake.py': { module: 'gymnasium', wins: path },
   'reasoning.py': { module: 'reasoning_gym' },
   'hanoi.py': { module: 'textarena', wins: hanoi },
+  'game.py': { module: 'textarena', folder: 'examples/textarena' },
   'aviary_env.py': { module: 'aviary', wins: [{ ...said(''), tool_calls: [story] }] },
 }
 
-describe.each(Object.entries(examples))('%s', (file, { module, wins }) => {
+describe.each(Object.entries(examples))('%s', (file, { module, wins, folder = 'bridges/python/examples' }) => {
   const isThere = spawnSync('python3', ['-c', `import ${module}`]).status === 0
 
   test.skipIf(!isThere)('begins each instance alike, and pays the right actions', async () => {
@@ -34,7 +42,7 @@ describe.each(Object.entries(examples))('%s', (file, { module, wins }) => {
         ...{ name: 'example', summary: 'An example.', source: module, licence: 'see there' },
         ...{ reward: 'that of the library', turnLimit: 20 },
         ...{ replayable: true, replayableBecause: 'all that is random follows from the seed' },
-        ...{ command: 'python3', args: [file], cwd: join(packageRoot, 'bridges', 'python', 'examples') },
+        ...{ command: 'python3', args: [file], cwd: join(packageRoot, folder) },
       }).open({}),
       (opened) => opened.close(),
     )

@@ -43,7 +43,7 @@ it('the tests of an example pass, and its types are right', async () => {
 
 it('the tests of other examples pass', async () => {
   const sharing = join(root, 'machine/modules/sharing-preload.ts')
-  const tests = ['errands', 'notes', 'two-judges'].map((name) => `examples/${name}/index.test.ts`)
+  const tests = ['errands', 'notes', 'openenv', 'two-judges'].map((name) => `examples/${name}/index.test.ts`)
   const words = ['--import', sharing, '--test', ...tests]
   const { stdout } = await promisify(execFile)(process.execPath, words)
   expect(stdout).toMatch(/fail 0/)
