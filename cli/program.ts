@@ -16,6 +16,7 @@ import { codecServerCommand } from './machine/codec-server.ts'
 import { diskCommand } from './machine/disk.ts'
 import { doctorCommand } from './machine/doctor.ts'
 import { engineCommand } from './machine/engine.ts'
+import { fleetCommand } from './machine/fleet.ts'
 import { serveCommand } from './machine/serve.ts'
 import { trainerCommand } from './machine/trainer.ts'
 import { uiCommand } from './machine/ui.ts'
@@ -89,6 +90,7 @@ Exit codes: 0 done, 1 failed, 2 the call was wrong, 130 interrupted and resumabl
     dataCommand(),
     engineCommand(),
     workerCommand(),
+    fleetCommand(),
     serveCommand(),
     trainerCommand(),
     uiCommand(),

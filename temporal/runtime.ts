@@ -17,6 +17,9 @@ let show: (line: string) => void = console.error
 let metricsPort: number | undefined
 const lastShown = new Map<string, number>()
 
+/** How often the workers of this process report to the server, which takes one call. */
+export const heartbeatSeconds = 10
+
 /** A thousand episodes may meet the same fault at once. */
 const showEveryMs = 30_000
 
@@ -48,6 +51,7 @@ export function installRuntime(file: string, options: RuntimeOptions = {}): void
             metrics: { prometheus: { bindAddress: `127.0.0.1:${metricsPort}`, countersTotalSuffix: true } },
           }),
     },
+    workerHeartbeatInterval: `${heartbeatSeconds} seconds`,
     shutdownSignals: [], // the command line decides what a signal means
   })
 }

@@ -39,6 +39,7 @@ import { createRunSchedules, type RunSchedules } from '../run/schedules.ts'
 import { openSessionHome, type SessionHome } from '../run/session-home.ts'
 import { createStoredRuns } from '../run/stored-runs.ts'
 import { type CostCount, startCostCount } from './cost-count.ts'
+import { createFleetView, type FleetView } from './fleet.ts'
 import { continueFromStore, findRestoredRuns, noneRestored } from './restored-home.ts'
 import { openSessionTelemetry, type SessionTelemetry } from './session-telemetry.ts'
 import { startSessionUpkeep } from './session-upkeep.ts'
@@ -50,14 +51,13 @@ export type {
 } from '../../contract/messages.ts'
 
 export type { RunPhase } from '../../learning/run/run-phase.ts'
-
 export { type Role, roles } from '../../workers/role-worker-options.ts'
-
 export type { BranchFindings, EpisodeRow } from '../run/branches.ts'
 export type { EvaluationOptions } from '../run/evaluations.ts'
 export type { Promotion } from '../run/promotions.ts'
 export type { AuditEntry, SettingsChange } from '../run/run-steering.ts'
 export type { EvaluationSchedule, Timing } from '../run/schedules.ts'
+export type { Fleet } from './fleet.ts'
 
 export interface SessionOptions
   extends Pick<
@@ -97,6 +97,7 @@ export interface TrainingSession
     RunBranches,
     RunExperiments,
     ExperimentLosses,
+    FleetView,
     AsyncDisposable {
   /** Address of the Temporal UI, where there is one. */
   readonly uiUrl: string | undefined
@@ -169,6 +170,7 @@ export async function openSession(options: SessionOptions): Promise<TrainingSess
     ...branches,
     ...experiments,
     ...createExperimentLosses(parts, evaluations),
+    ...createFleetView(parts),
     emptyHome: () => emptyHomeNotice(parts),
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),

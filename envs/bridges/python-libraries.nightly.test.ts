@@ -32,27 +32,30 @@ const examples: Readonly<Record<string, Example>> = {
   'aviary_env.py': { module: 'aviary', wins: [{ ...said(''), tool_calls: [story] }] },
 }
 
-describe.each(Object.entries(examples))('%s', (file, { module, wins, folder = 'bridges/python/examples' }) => {
-  const isThere = spawnSync('python3', ['-c', `import ${module}`]).status === 0
+describe.each(Object.entries(examples))(
+  '%s',
+  (file, { module, wins, folder = 'bridges/python/examples' }) => {
+    const isThere = spawnSync('python3', ['-c', `import ${module}`]).status === 0
 
-  test.skipIf(!isThere)('begins each instance alike, and pays the right actions', async () => {
-    await using closing = new AsyncDisposableStack()
-    const task = closing.adopt(
-      await foreignEnvironment({
-        ...{ name: 'example', summary: 'An example.', source: module, licence: 'see there' },
-        ...{ reward: 'that of the library', turnLimit: 20 },
-        ...{ replayable: true, replayableBecause: 'all that is random follows from the seed' },
-        ...{ command: 'python3', args: [file], cwd: join(packageRoot, folder) },
-      }).open({}),
-      (opened) => opened.close(),
-    )
-    const session = closing.adopt(await task.create(), (each) => each.close())
-    const first = await session.reset('train/3')
-    expect(await session.reset('train/3')).toEqual(first)
-    const actions = wins ?? (await task.demonstrate?.('train/3'))?.actions ?? []
-    await session.reset('train/3')
-    let reward = 0
-    for (const action of actions) reward += (await session.step(action)).reward
-    expect(reward).toBe(1)
-  })
-})
+    test.skipIf(!isThere)('begins each instance alike, and pays the right actions', async () => {
+      await using closing = new AsyncDisposableStack()
+      const task = closing.adopt(
+        await foreignEnvironment({
+          ...{ name: 'example', summary: 'An example.', source: module, licence: 'see there' },
+          ...{ reward: 'that of the library', turnLimit: 20 },
+          ...{ replayable: true, replayableBecause: 'all that is random follows from the seed' },
+          ...{ command: 'python3', args: [file], cwd: join(packageRoot, folder) },
+        }).open({}),
+        (opened) => opened.close(),
+      )
+      const session = closing.adopt(await task.create(), (each) => each.close())
+      const first = await session.reset('train/3')
+      expect(await session.reset('train/3')).toEqual(first)
+      const actions = wins ?? (await task.demonstrate?.('train/3'))?.actions ?? []
+      await session.reset('train/3')
+      let reward = 0
+      for (const action of actions) reward += (await session.step(action)).reward
+      expect(reward).toBe(1)
+    })
+  },
+)

@@ -1,4 +1,4 @@
-/** The game of server.py, as beginner.py plays it: a server has no expert, and a small policy needs somebody to imitate first. */
+/** The game of server.py, as beginner.py plays it: a server has no expert, and a small policy first needs play to imitate. */
 import { foreignEnvironment } from 'perdure'
 
 export const beginner = foreignEnvironment({

@@ -10,7 +10,7 @@ export const guessTheNumber = foreignEnvironment({
   replayable: true,
   replayableBecause: 'the number follows from the name of the instance',
   turnLimit: 12,
-  command: process.env['TEXTARENA_PYTHON'] ?? 'python3',
+  command: process.env.TEXTARENA_PYTHON ?? 'python3',
   args: ['game.py'],
   cwd: import.meta.dirname,
 })

@@ -92,6 +92,15 @@ it('two runs with shares of 1 and 3 get a quarter and three quarters of the turn
     await eventually('both runs to wait', async () =>
       turns.isHolding && (await waitingTurns(home)) > 2 * counted ? true : undefined,
     )
+    // [FLEET-1]
+    await eventually('the fleet to report its slots', async () => {
+      const { workers, queues } = await session.fleet()
+      const policy = workers.filter(({ role }) => role === 'policy')
+      const waiting = queues.find(({ role }) => role === 'policy')?.waiting ?? 0
+      const isReported =
+        policy.length === 1 && policy[0]?.slots.used === slots && policy[0].slots.of === slots
+      return isReported && waiting > 2 * counted ? true : undefined
+    })
     const shares = { small: 0, large: 0 }
     for (let turn = 0; turn < slots + counted; turn++) {
       const run = await turns.next()
