@@ -46,7 +46,7 @@ export function createLiveFeed(shown: ShownHome, log: (line: string) => void): L
   const finalEvents = new Map<string, string>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
-  let mark: number | undefined
+  let mark: number | string | undefined
   let since = Date.now()
 
   /** Tells all who want to know, unless it is what was said last. */

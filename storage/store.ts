@@ -1,5 +1,5 @@
 /**
- * The store: all that a home directory knows of its runs, in one SQLite file.
+ * The store: all that a home knows of its runs, in one SQLite file or in a schema of PostgreSQL.
  *
  * Invariants
  * - [STORE-1] Every write is idempotent by identity and says who was first.
@@ -15,13 +15,11 @@
  * await using store = await openStore('.perdure/store.db')
  * await store.runs.insert({ id: runId('demo'), config: {}, created: Date.now() })
  */
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
 import type { LeaseStore } from '../machine/processes/lease.ts'
+import { isAddress } from './disk/address.ts'
 import { StorageFault } from './disk/fault.ts'
-import { lostStore } from './disk/lost-store.ts'
+import { backendOf } from './place.ts'
 import { type Audit, createAudit } from './records/audit.ts'
 import { createEvaluations, type Evaluations } from './records/evaluations.ts'
 import { createExperiments, type Experiments } from './records/experiments.ts'
@@ -34,11 +32,7 @@ import { createRunCosts, type RunCosts } from './records/run-costs.ts'
 import { createRunMetrics, type RunMetrics } from './records/run-metrics.ts'
 import { createRuns, type Runs } from './records/runs.ts'
 import { createUpdates, type Updates } from './records/updates.ts'
-import { isCurrent, migrate } from './sqlite/migrations.ts'
-import { isWritable, openCopy, openForReading } from './sqlite/read-only.ts'
-import type { Schema } from './sqlite/schema.ts'
-import { createStoreFlush, kyselyDatabase, openSqlite } from './sqlite/sqlite.ts'
-import { createStatements, type Statements } from './sqlite/statements.ts'
+import type { Access, Backend, Connection } from './tables/backend.ts'
 import { type Actions, createActions } from './trajectories/actions.ts'
 import { type Answers, createAnswers } from './trajectories/answers.ts'
 import { createEpisodeFeed, type EpisodeFeed } from './trajectories/episode-feed.ts'
@@ -46,7 +40,12 @@ import { createEpisodes, type Episodes } from './trajectories/episodes.ts'
 import { createObservations, type Observations } from './trajectories/observations.ts'
 
 export interface Store extends AsyncDisposable {
+  /** Path of its file, or its address without the password. */
   readonly file: string
+  /** A text that a copy of the store does not have. */
+  readonly original: string
+  /** Which store is at its place now: another value once it was replaced. @throws StorageFault `missing` where there is none */
+  identity(): Promise<string>
   readonly runs: Runs
   readonly groups: Groups
   readonly episodes: Episodes
@@ -71,17 +70,6 @@ export interface Store extends AsyncDisposable {
   close(): Promise<void>
 }
 
-interface Connection {
-  readonly db: Kysely<Schema>
-  readonly database: DatabaseSync
-  readonly statements: Statements
-  readonly leases: LeaseStore
-  /** Absent for a connection that only reads. */
-  readonly flush: (() => Promise<void>) | undefined
-  /** Closes a connection that only reads, and removes its copy of the store. */
-  readonly dispose?: (() => void) | undefined
-}
-
 export interface StoreOptions {
   /** False refuses a file that does not exist; true by default. */
   readonly create?: boolean
@@ -90,38 +78,41 @@ export interface StoreOptions {
    * work on it; `look` always does, over a connection beside the one that
    * others of this process may have. `write` by default.
    */
-  readonly access?: 'write' | 'read' | 'look'
+  readonly access?: Access
 }
 
-/** Connections of this process by file, with the number of stores that use them. */
-const connections = new Map<string, { readonly opening: Promise<Connection>; users: number }>()
+type OpenConnection = Connection & { readonly leases: LeaseStore }
+
+/** Connections of this process by place, with the number of stores that use them. */
+const connections = new Map<string, { readonly opening: Promise<OpenConnection>; users: number }>()
 
 /**
- * Opens the store of a file; close every store that was opened.
- * @throws StorageFault `missing`, `newer_schema`, `corrupt`, `no_permission`, `locked`, `disk_full`, `io`
+ * Opens the store of a place, which is the path of a file or the printable address of a schema; close every store that was opened.
+ * @throws StorageFault `missing`, `newer_schema`, `corrupt`, `no_permission`, `locked`, `disk_full`, `io`, `bad_address`, `not_installed`
  */
-export async function openStore(file: string, options: StoreOptions = {}): Promise<Store> {
-  const path = resolve(file)
-  const lost = lostStore(path)
+export async function openStore(named: string, options: StoreOptions = {}): Promise<Store> {
+  const place = isAddress(named) ? named : resolve(named)
+  const backend = await backendOf(place)
+  const lost = await backend.lost(place)
   if (lost !== undefined) throw lost
-  if (options.create === false && !existsSync(path))
-    throw new StorageFault('missing', `store ${file} does not exist; check --home, or start a run there`)
+  if (options.create === false && !connections.has(place) && !(await backend.exists(place)))
+    throw new StorageFault('missing', `store ${named} does not exist; check --home, or start a run there`)
   const isForReading =
     options.access === 'look' ||
-    (options.access === 'read' && (!isWritable(path) || (!connections.has(path) && isEarlier(path))))
-  const key = isForReading ? `${path} (read-only)` : path
+    (options.access === 'read' && (await backend.readsApart(place, connections.has(place))))
+  const key = isForReading ? `${place} (read-only)` : place
   const shared = connections.get(key) ?? {
-    opening: isForReading ? connectForReading(path) : connect(path),
+    opening: open(backend, place, isForReading),
     users: 0,
   }
   connections.set(key, shared)
-  // Counted before the first await: a caller that closes meanwhile must see this user.
+  // Counted before the next await: a caller that closes meanwhile must see this user.
   shared.users += 1
-  const connection = await shared.opening.catch((error: unknown) => {
+  const opened = await shared.opening.catch((error: unknown) => {
     if (connections.get(key) === shared) connections.delete(key)
     throw error
   })
-  const { db, statements, leases } = connection
+  const { db, statements, terms, leases } = opened
   const observations = createObservations(db, statements)
   const actions = createActions(db, statements)
 
@@ -130,23 +121,25 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     if (closed) return
     closed = true
     shared.users -= 1
-    if (shared.users > 0) return connection.flush?.()
+    if (shared.users > 0) return opened.flush()
     connections.delete(key)
-    await disconnect(connection)
+    await opened.close()
   }
 
   return {
-    file,
+    file: named,
+    original: opened.original,
+    identity: () => opened.identity(),
     runs: createRuns(db, statements),
     groups: createGroups(db),
     episodes: createEpisodes({ db, statements, observations, actions }),
-    feed: createEpisodeFeed(db, statements),
+    feed: createEpisodeFeed(db, statements, terms),
     observations,
     actions,
     answers: createAnswers(db, statements),
     updates: createUpdates(db),
     evaluations: createEvaluations(db),
-    metrics: createRunMetrics(db),
+    metrics: createRunMetrics(db, terms),
     audit: createAudit(db),
     leases,
     experiments: createExperiments(db),
@@ -154,68 +147,19 @@ export async function openStore(file: string, options: StoreOptions = {}): Promi
     nonces: createNonces(db),
     failing: createFailingWorks(db),
     costs: createRunCosts(db),
-    holdings: createHoldings(db, connection.database),
-    flushed: async () => connection.flush?.(),
+    holdings: createHoldings(db, () => opened.shrink()),
+    flushed: () => opened.flush(),
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-/** True for a store that lacks migrations. */
-function isEarlier(file: string): boolean {
-  if (!existsSync(file)) return false
-  using opened = openForReading(file)
-  return !isCurrent(opened.database, file)
-}
-
-async function connect(file: string): Promise<Connection> {
-  const database = openSqlite(file)
-  return connectTo({ database, flush: createStoreFlush(database, file) }, file)
-}
-
-async function connectForReading(file: string): Promise<Connection> {
-  const opened = openForReading(file)
-  const reading = { database: opened.database, flush: undefined, dispose: opened.close }
+async function open(backend: Backend, place: string, isForReading: boolean): Promise<OpenConnection> {
+  const connection = await (isForReading ? backend.connectForReading(place) : backend.connect(place))
   try {
-    if (isCurrent(opened.database, file)) return await connectTo(reading, file)
+    return { ...connection, leases: await openLeases(connection.db) }
   } catch (error) {
-    opened.close()
+    await connection.close()
     throw error
-  }
-  opened.close()
-  const copy = openCopy(file)
-  return connectTo({ database: copy.database, flush: undefined, dispose: copy.close }, file)
-}
-
-async function connectTo(
-  opened: Pick<Connection, 'database' | 'flush' | 'dispose'>,
-  file: string,
-): Promise<Connection> {
-  const { database } = opened
-  const dialect = new SqliteDialect({ database: kyselyDatabase(database, file) })
-  const db = new Kysely<Schema>({ dialect })
-  const statements = createStatements({ db, database, file })
-  try {
-    await migrate(db, database, file)
-    const leases = await openLeases(db)
-    // A run's directory that a power cut leaves without a store would be taken for one whose store was lost.
-    await opened.flush?.()
-    return { ...opened, db, statements, leases }
-  } catch (error) {
-    await disconnect({ ...opened, db, statements })
-    throw error
-  }
-}
-
-async function disconnect(connection: Omit<Connection, 'leases'>): Promise<void> {
-  const { db, database, statements, flush, dispose } = connection
-  try {
-    await statements.settled()
-    await flush?.()
-  } finally {
-    await db.destroy()
-    // Kysely opens lazily and closes only what it opened.
-    if (database.isOpen) database.close()
-    dispose?.()
   }
 }

@@ -6,7 +6,6 @@
  * - A copy of a home has another name than the original, on whatever machine: it never takes the original's work.
  * - Processes that see one store in different places share their work only where a fleet's name says so.
  */
-import { statSync } from 'node:fs'
 import { type HomeName, homeName, isFleetName, ownServer } from '../identity/identity.ts'
 import type { Store } from '../storage/store.ts'
 import type { TemporalConnection } from './connection.ts'
@@ -27,9 +26,8 @@ export function otherNames(name: HomeName, store: Store): readonly HomeName[] {
   return [ownServer, nameAtPlace(store)].filter((other) => other !== name)
 }
 
-/** A copied file is another one, a moved or a shared one is not. */
-function nameAtPlace({ file, leases: { scope } }: Store): HomeName {
-  return homeName({ scope, place: String(statSync(file, { bigint: true }).ino) })
+function nameAtPlace({ original, leases: { scope } }: Store): HomeName {
+  return homeName({ scope, place: original })
 }
 
 /** The fleet that the environment names. @throws TemporalFault `bad_settings` */

@@ -9,7 +9,7 @@
 import { existsSync } from 'node:fs'
 import { type RunId, workflowIdOf } from '../../identity/identity.ts'
 import { type Home, homeAt } from '../../storage/disk/home.ts'
-import { isWritable } from '../../storage/sqlite/read-only.ts'
+import { isStoreWritable } from '../../storage/place.ts'
 import { openStore } from '../../storage/store.ts'
 import { externalServer, withServer } from '../../temporal/connection.ts'
 import { describedExecution } from '../../temporal/histories.ts'
@@ -29,11 +29,11 @@ export async function examineHome(
   if (!existsSync(home.dir)) return []
   const isExternal = process.env.TEMPORAL_ADDRESS !== undefined && externalServer() !== undefined
   // That it cannot be written, the check of the machine tells.
-  const examination = { repair: repair && isWritable(home.storeFile), inUse: livingUsers(home) > 0 }
+  const examination = { repair: repair && (await mayWrite(home)), inUse: livingUsers(home) > 0 }
   const server = isExternal ? [] : await checkServerHome(home, await installedBinary(), examination)
   const store = await checkStore(home, examination)
   const isUsable =
-    existsSync(home.storeFile) &&
+    store.length > 0 &&
     store.every(({ state }) => state !== 'wrong') &&
     !store.some(({ name, detail }) => name === 'schema' && detail.includes('earlier release; the next'))
   if (!isUsable) return [...server, ...store]
@@ -48,6 +48,15 @@ export async function examineHome(
     return [...server, ...store, leases, ...names, ...runs]
   } catch (error) {
     return [...server, ...store, leases, unseen(error)]
+  }
+}
+
+async function mayWrite({ storeFile }: Home): Promise<boolean> {
+  try {
+    return await isStoreWritable(storeFile)
+  } catch {
+    // The check of the store tells why it cannot be asked.
+    return false
   }
 }
 

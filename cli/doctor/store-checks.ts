@@ -11,10 +11,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../faults/reason.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
 import { endExpired, type LeaseKind } from '../../machine/processes/lease.ts'
+import { isAddress } from '../../storage/disk/address.ts'
 import { type StorageFault, storageFaultOf } from '../../storage/disk/fault.ts'
 import type { Home } from '../../storage/disk/home.ts'
 import { lostStore } from '../../storage/disk/lost-store.ts'
-import { isCurrent } from '../../storage/sqlite/migrations.ts'
+import { hasStore, isStoreCurrent, storeBytes } from '../../storage/place.ts'
 import { isWritable, openForReading } from '../../storage/sqlite/read-only.ts'
 import { openStore } from '../../storage/store.ts'
 import { bytes } from '../terminal/wording.ts'
@@ -26,6 +27,7 @@ const namedProblems = 3
 /** The checks of the store; it is safe to open where none is wrong. */
 export async function checkStore(home: Home, examination: Examination): Promise<readonly Check[]> {
   const { storeFile } = home
+  if (isAddress(storeFile)) return checkAddress(storeFile, examination)
   const lost = lostStore(storeFile)
   if (lost !== undefined)
     return [
@@ -42,6 +44,18 @@ export async function checkStore(home: Home, examination: Examination): Promise<
   const schema = await checkSchema(storeFile, examination)
   if (schema.state === 'wrong') return [integrity, schema]
   return [integrity, schema, ...checkLog(storeFile, left, examination)]
+}
+
+/** The server checks its own files; whether it answers, and with which schema, is asked here. */
+async function checkAddress(place: string, examination: Examination): Promise<readonly Check[]> {
+  try {
+    if (!(await hasStore(place))) return []
+    const answers = check.fine(name, `${place} answers and takes ${bytes(await storeBytes(place))}`)
+    return [answers, await checkSchema(place, examination)]
+  } catch (error) {
+    const { message } = storageFaultOf(error, `store ${place}`)
+    return [check.wrong(name, message, 'Repair what the message names, and run the check again.')]
+  }
 }
 
 async function checkIntegrity(home: Home, examination: Examination): Promise<Check> {
@@ -89,19 +103,18 @@ export function problemsOf(file: string): string[] {
   }
 }
 
-async function checkSchema(file: string, examination: Examination): Promise<Check> {
+async function checkSchema(place: string, examination: Examination): Promise<Check> {
   const what = 'schema'
   let current: boolean
   try {
-    using opened = openForReading(file)
-    current = isCurrent(opened.database, file)
+    current = await isStoreCurrent(place)
   } catch (error) {
-    return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, file)) }
+    return { name: what, state: 'wrong', ...faultWords(storageFaultOf(error, place)) }
   }
   if (current) return check.fine(what, 'of this release')
   if (!mayRepair(examination))
     return check.fine(what, 'of an earlier release; the next command that uses it updates it')
-  const store = await openStore(file, { create: false })
+  const store = await openStore(place, { create: false })
   await store.close()
   return check.repaired(what, 'was of an earlier release and is of this one now')
 }

@@ -14,7 +14,7 @@ import type { Tree } from '../../config/files/tree.ts'
 import { configSchema, type RunConfig } from '../../config/schema/schema.ts'
 import { runId } from '../../identity/identity.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore } from '../../storage/place.ts'
 import type { Removal } from '../../storage/records/retention.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
 import { openStore } from '../../storage/store.ts'
@@ -51,7 +51,7 @@ export function cleanCommand(): Command {
     const terminal = openTerminal(options)
     const { dryRun = false } = options
     const home = homeAt(options.home)
-    if (!hasStore(home.storeFile)) {
+    if (!(await hasStore(home.storeFile))) {
       if (run !== undefined) throw unknownRun(run, home.dir)
       terminal.report({ dryRun, removed: [], bytes: 0 }, [`Nothing in ${home.dir} yet.`])
       return

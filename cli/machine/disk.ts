@@ -5,9 +5,9 @@
  * - Only looks.
  */
 import { Command } from 'commander'
-import { bytesAt, diskSpace } from '../../storage/disk/disk-use.ts'
+import { bytesAt, bytesWithLog, diskSpace } from '../../storage/disk/disk-use.ts'
 import { type Home, homeAt } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore, storeBytes } from '../../storage/place.ts'
 import { type RunDisk, runDisk } from '../../storage/run-disk.ts'
 import { openStore } from '../../storage/store.ts'
 import { type ReportOptions, reporting } from '../terminal/options.ts'
@@ -44,7 +44,7 @@ interface RunUse extends RunDisk {
 }
 
 async function runsOf(home: Home): Promise<readonly RunUse[]> {
-  if (!hasStore(home.storeFile)) return []
+  if (!(await hasStore(home.storeFile))) return []
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const uses: RunUse[] = []
   for (const { id } of await store.runs.list()) uses.push({ run: id, ...(await runDisk(home, store, id)) })
@@ -53,13 +53,9 @@ async function runsOf(home: Home): Promise<readonly RunUse[]> {
 
 /** Bytes of what all runs share. */
 async function sharedOf(home: Home): Promise<Record<'store' | 'temporal' | 'logs' | 'environments', number>> {
-  const withLog = async (file: string) => {
-    const sizes = await Promise.all([file, `${file}-wal`, `${file}-shm`].map(bytesAt))
-    return sizes.reduce((sum, size) => sum + size, 0)
-  }
   return {
-    store: await withLog(home.storeFile),
-    temporal: await withLog(home.temporalFile),
+    store: (await hasStore(home.storeFile)) ? await storeBytes(home.storeFile) : 0,
+    temporal: await bytesWithLog(home.temporalFile),
     logs: await bytesAt(home.logsDir),
     environments: (await bytesAt(home.environmentsDir)) + (await bytesAt(home.dataDir)),
   }

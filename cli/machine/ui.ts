@@ -16,7 +16,7 @@ import type { Dashboard, DashboardOptions } from '../../dashboard/server.ts'
 import { reasonOf } from '../../faults/reason.ts'
 import { ListeningFault, loopback } from '../../machine/network/listening.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore } from '../../storage/place.ts'
 import type { TemporalConnection } from '../../temporal/connection.ts'
 import { CallFault } from '../terminal/failure.ts'
 import { watchInterrupts } from '../terminal/interrupt.ts'
@@ -57,7 +57,7 @@ export function uiCommand(): Command {
 async function serveUi(options: UiOptions): Promise<void> {
   const terminal = openTerminal(options)
   const home = homeAt(options.home)
-  if (!hasStore(home.storeFile))
+  if (!(await hasStore(home.storeFile)))
     throw new CallFault('bad_flag', `--home ${options.home} holds no runs yet; \`perdure train\` starts one.`)
   using interrupt = watchInterrupts(() => undefined)
   const { signal } = interrupt

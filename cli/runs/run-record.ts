@@ -27,7 +27,7 @@ import type { Standstill } from '../../learning/run/learning-signal.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
 import { readPromotion } from '../../policy/checkpoints/promotion.ts'
 import { type Home, homeAt } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore } from '../../storage/place.ts'
 import type { StoredRun } from '../../storage/records/runs.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import type { AskedTotals } from '../../storage/trajectories/answers.ts'
@@ -91,7 +91,7 @@ function learningOf(state: unknown): Pick<RunRecord, 'emptyUpdates' | 'nothingLe
 /** All runs of a home, the latest first. */
 export async function listRuns(directory: string): Promise<readonly RunRecord[]> {
   const home = homeAt(directory)
-  if (!hasStore(home.storeFile)) return []
+  if (!(await hasStore(home.storeFile))) return []
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const runs = await store.runs.list()
   return await Promise.all(runs.map((stored) => recordOf(store, home, stored)))
@@ -146,7 +146,7 @@ export async function requireMeasurable(
 /** @throws SessionFault `run_exists` when the home has a run of that name */
 export async function refuseTaken(directory: string, name: string): Promise<void> {
   const home = homeAt(directory)
-  if (!hasStore(home.storeFile)) return
+  if (!(await hasStore(home.storeFile))) return
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   if ((await store.runs.get(runId(name))) !== undefined) throw runExists(name, home.dir)
 }
@@ -187,7 +187,7 @@ async function lookUp<T>(
 ): Promise<T> {
   const home = homeAt(directory)
   let known: readonly string[] = []
-  if (hasStore(home.storeFile)) {
+  if (await hasStore(home.storeFile)) {
     await using store = await openStore(home.storeFile, { create: false, access: 'read' })
     const stored = await store.runs.get(runId(name))
     if (stored !== undefined) return await look(store, home, stored)

@@ -10,7 +10,7 @@ import { SessionFault } from '../../client/run/session-fault.ts'
 import type { RunProgress } from '../../client/session/training-session.ts'
 import { plain } from '../../learning/statistics/figures.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { isWritable } from '../../storage/sqlite/read-only.ts'
+import { isStoreWritable } from '../../storage/place.ts'
 import { TemporalFault } from '../../temporal/server/fault.ts'
 import { withClient } from '../terminal/command-session.ts'
 import { homeToName, type ReportOptions, reporting, runName } from '../terminal/options.ts'
@@ -85,7 +85,7 @@ const idle: Service = { isAttended: false }
 // Asking starts a server where none runs, only to hear that no process works on the run.
 async function serviceOf(home: string): Promise<Service> {
   // Asking the service opens the home for writing.
-  if (!isWritable(homeAt(home).storeFile)) return idle
+  if (!(await isStoreWritable(homeAt(home).storeFile))) return idle
   const { externalServer } = await import('../../temporal/connection.ts')
   if (externalServer() !== undefined) return { isAttended: true }
   const { inspectTemporal } = await import('../../temporal/server/server.ts')

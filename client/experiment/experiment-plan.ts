@@ -17,7 +17,7 @@ import {
   spreadOf,
 } from '../../learning/claims/power.ts'
 import type { Home } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore } from '../../storage/place.ts'
 import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../run/session-fault.ts'
 import { claimDifferences } from './claim-differences.ts'
@@ -76,7 +76,7 @@ export async function planExperiment(
   if (hypotheses.length === 0)
     throw new SessionFault('bad_pilot', `${name} states no claim to plan for: add one to \`hypotheses\``)
   await using store =
-    'name' in pilot && hasStore(home.storeFile)
+    'name' in pilot && (await hasStore(home.storeFile))
       ? await openStore(home.storeFile, { create: false, access: 'read' })
       : undefined
   const runs =

@@ -10,7 +10,7 @@ import { withoutHome } from '../../config/files/home-paths.ts'
 import type { RunConfig } from '../../config/schema/schema.ts'
 import { measureOf } from '../../learning/evaluation/measure.ts'
 import { homeAt } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
+import { hasStore } from '../../storage/place.ts'
 import { openStore } from '../../storage/store.ts'
 import { badValue } from '../checks/start-check.ts'
 import { checkRun, measuresOf } from '../checks/task-check.ts'
@@ -52,7 +52,7 @@ export async function stateExperiment(
 /** An experiment of a home, which may have no store. */
 export async function findExperiment(directory: string, name: string): Promise<KnownExperiment | undefined> {
   const home = homeAt(directory)
-  if (!hasStore(home.storeFile)) return undefined
+  if (!(await hasStore(home.storeFile))) return undefined
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   return await storedExperiment(store, name)
 }

@@ -22,8 +22,8 @@ import { makeFolder } from '../../machine/files/folder.ts'
 import { readTextSync } from '../../machine/files/text-file.ts'
 import { judgedFigureSchema } from '../../policy/checkpoints/promotion.ts'
 import type { Home } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
 import { asCsv } from '../../storage/metrics/metrics-table.ts'
+import { hasStore } from '../../storage/place.ts'
 import { openStore } from '../../storage/store.ts'
 import { SessionFault } from '../run/session-fault.ts'
 import { outcomesOf, outcomesSchema, sharesIn } from './experiment-outcomes.ts'
@@ -209,7 +209,7 @@ export async function findReport(
   },
 ): Promise<ExperimentReport | undefined> {
   const { name, given, files, isWritten } = asked
-  await using store = hasStore(home.storeFile)
+  await using store = (await hasStore(home.storeFile))
     ? await openStore(home.storeFile, { create: false, access: 'read' })
     : undefined
   const mayBeNew = given !== undefined && files.length > 0

@@ -15,8 +15,8 @@ import { isRewarded, type Outcome, outcomes } from '../../learning/evaluation/ou
 import { rewardRules } from '../../learning/evaluation/reward.ts'
 import { spoken } from '../../messages/action-summary.ts'
 import type { Home } from '../../storage/disk/home.ts'
-import { hasStore } from '../../storage/disk/lost-store.ts'
 import { isUpdateMetrics } from '../../storage/metrics/metrics.ts'
+import { hasStore } from '../../storage/place.ts'
 import type { StoredEvaluation } from '../../storage/records/evaluations.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { isSealed, type SealedEpisode } from '../../storage/trajectories/episode.ts'
@@ -35,7 +35,7 @@ export async function writeCard(
   report: ExperimentReport,
   { folder, perdure }: { readonly folder: string; readonly perdure: string },
 ): Promise<string | undefined> {
-  if (!hasStore(home.storeFile)) return undefined
+  if (!(await hasStore(home.storeFile))) return undefined
   await using store = await openStore(home.storeFile, { create: false, access: 'read' })
   const known = await storedExperiment(store, report.experiment)
   if (known === undefined) return undefined

@@ -4,11 +4,10 @@
  * Invariants
  * - A part that cannot be opened closes the parts opened before it, the last one first; a part that fails to close
  *   does not keep the others open.
- * - [HOME-WATCH-1] The store's file decides: the session ends when it is gone, or is another file than the one it opened.
+ * - [HOME-WATCH-1] The store decides: the session ends when it is gone, or is another one than it opened.
  * - A look that fails in any other way ends nothing: the disk may be slow or away for a moment.
  */
 
-import { stat } from 'node:fs/promises'
 import type { HomeName } from '../../identity/identity.ts'
 import { clock } from '../../machine/services/clock.ts'
 import { StorageFault, storageFaultOf } from '../../storage/disk/fault.ts'
@@ -50,7 +49,7 @@ export async function openSessionHome(home: Home, options: SessionHomeOptions): 
   opened.defer(() => server.close())
   const store = await openStore(home.storeFile)
   opened.defer(() => store.close())
-  const watch = hasWorkers ? await watchHome(home) : undefined
+  const watch = hasWorkers ? await watchHome(home, () => store.identity()) : undefined
   opened.defer(() => watch?.close())
   const lost = watch === undefined ? serverLost : Promise.race([watch.lost, serverLost])
   // Without a listener the rejection would end the process; calls of the session fail anyway.
@@ -70,17 +69,25 @@ export async function openSessionHome(home: Home, options: SessionHomeOptions): 
 /** Soon enough that little fails of it first; a look costs some microseconds. */
 const lookEveryMs = 1_000
 
-/** Watches until it is closed. @param everyMs milliseconds between two looks */
-export async function watchHome(home: Home, everyMs: number = lookEveryMs): Promise<HomeWatch> {
+/**
+ * Watches until it is closed.
+ * @param identity tells which store is there
+ * @param everyMs milliseconds between two looks
+ */
+export async function watchHome(
+  home: Home,
+  identity: Store['identity'],
+  everyMs: number = lookEveryMs,
+): Promise<HomeWatch> {
   const closing = new AbortController()
-  const first = await identityOf(home)
+  const first = await identityOf(identity)
   const { promise: lost, reject } = Promise.withResolvers<never>()
   // Without a listener the rejection would end the process; calls of the session fail anyway.
   lost.catch(() => undefined)
 
   async function watch(): Promise<void> {
     while (!closing.signal.aborted) {
-      const found = await identityOf(home)
+      const found = await identityOf(identity)
       if (found !== 'unknown' && found !== first) return reject(lostHome(home, found))
       await clock.sleep(everyMs, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
@@ -96,18 +103,17 @@ export async function watchHome(home: Home, everyMs: number = lookEveryMs): Prom
   }
 }
 
-/** Which file the store is; `missing` where there is none. */
-async function identityOf({ storeFile }: Home): Promise<string> {
+/** `missing` where there is no store, `unknown` where it cannot be asked. */
+async function identityOf(identity: Store['identity']): Promise<string> {
   try {
-    const { dev, ino } = await stat(storeFile, { bigint: true })
-    return `${dev}:${ino}`
+    return await identity()
   } catch (error) {
-    return storageFaultOf(error, storeFile).kind === 'missing' ? 'missing' : 'unknown'
+    return storageFaultOf(error, 'store').kind === 'missing' ? 'missing' : 'unknown'
   }
 }
 
 function lostHome({ dir, storeFile }: Home, found: string): StorageFault {
-  const what = found === 'missing' ? 'is gone' : 'was replaced by another file'
+  const what = found === 'missing' ? 'is gone' : 'was replaced by another one'
   return new StorageFault(
     'missing',
     `${storeFile} ${what} while it was in use, so nothing more is written to ${dir}; put the home back and continue with \`perdure resume\`, or start afresh`,

@@ -41,7 +41,8 @@ export interface Filling {
 export function createFilling(feed: EpisodeFeed, database: DatabaseSync): Filling {
   const statements = statementsOn(database)
   let running: Promise<void> | undefined
-  let [markSeen, releasedSeen, lookedForReleased] = [-1, 0, Number.NEGATIVE_INFINITY]
+  let markSeen: number | string = -1
+  let [releasedSeen, lookedForReleased] = [0, Number.NEGATIVE_INFINITY]
 
   async function takeRows(): Promise<void> {
     const mark = await feed.changeMark()

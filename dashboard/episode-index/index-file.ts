@@ -10,7 +10,7 @@
  * - The cache holds the indexes of `mostFiles` homes, those that were used last.
  */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -56,7 +56,7 @@ const tables = `
 
 /**
  * Opens the index of a store, empty where there is none that fits.
- * @param of.store the store's file; @param of.scope what the store is known by, whatever its file is called
+ * @param of.store the store's place; @param of.scope what the store is known by, whatever its file is called
  * @param of.folder of the cache's files; in the user's cache by default
  */
 export function openIndexFile(of: {
@@ -65,7 +65,10 @@ export function openIndexFile(of: {
   readonly folder?: string
 }): IndexFile {
   const { scope, store, folder = join(cacheFolder(), 'dashboard') } = of
-  const name = `${createHash('sha256').update(realpathSync(store)).digest('hex').slice(0, 24)}.db`
+  const name = `${createHash('sha256')
+    .update(existsSync(store) ? realpathSync(store) : store)
+    .digest('hex')
+    .slice(0, 24)}.db`
   try {
     makeFolder(folder)
     const file = join(folder, name)

@@ -23,6 +23,12 @@ export async function bytesAt(path: string): Promise<number> {
   }
 }
 
+/** Bytes of a file of SQLite, with those beside it. @throws StorageFault */
+export async function bytesWithLog(file: string): Promise<number> {
+  const sizes = await Promise.all([file, `${file}-wal`, `${file}-shm`].map(bytesAt))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
 /** Names in a folder; none where there is no folder. @throws StorageFault */
 export async function namesIn(folder: string): Promise<string[]> {
   try {

@@ -24,6 +24,10 @@ export type StorageFaultKind =
   | 'newer_schema'
   | 'no_permission'
   | 'not_a_directory'
+  /** `PERDURE_STORE` is no address that can be used. */
+  | 'bad_address'
+  /** A package that this store needs is not installed. */
+  | 'not_installed'
   /** The identity's work is stored already, done otherwise. */
   | 'conflict'
   | 'closed'
@@ -42,6 +46,8 @@ export class StorageFault extends Fault<StorageFaultKind> {
     'newer_schema',
     'no_permission',
     'not_a_directory',
+    'bad_address',
+    'not_installed',
     'conflict',
     'internal',
   ]
@@ -56,6 +62,8 @@ const advice: Record<StorageFaultKind, string> = {
   newer_schema: 'a later release wrote it; update Perdure',
   no_permission: 'it cannot be opened for writing; check owner, permissions and that its folder exists',
   not_a_directory: 'a file is where a directory is needed; move it, or choose another --home',
+  bad_address: 'its address cannot be used; correct PERDURE_STORE',
+  not_installed: 'a package that it needs is not installed',
   conflict: 'it is stored already with other content',
   closed: 'the store was closed',
   io: 'the system refused the operation; see the cause',

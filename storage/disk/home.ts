@@ -22,6 +22,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
+import { storeAddress } from './address.ts'
 import { StorageFault, storageFaultOf } from './fault.ts'
 
 /** The paths of one run. */
@@ -51,6 +52,7 @@ export const imitatedFile = /^(demonstrations|corrections-\d+)\.safetensors$/
 export interface Home {
   readonly dir: string
   readonly temporalFile: string
+  /** The place of the store: its file, or the address that `PERDURE_STORE` names, without the password. */
   readonly storeFile: string
   readonly logsDir: string
   readonly runsDir: string
@@ -66,14 +68,14 @@ export interface Home {
 /** The home that commands use unless `--home` says otherwise. */
 export const defaultHome = '.perdure'
 
-/** The paths of a home; touches nothing. */
+/** The paths of a home; touches nothing. @throws StorageFault `bad_address` */
 export function homeAt(directory: string): Home {
   const dir = resolve(directory)
   const runsDir = join(dir, 'runs')
   return {
     dir,
     temporalFile: join(dir, 'temporal.db'),
-    storeFile: join(dir, 'store.db'),
+    storeFile: storeAddress() ?? join(dir, 'store.db'),
     logsDir: join(dir, 'logs'),
     runsDir,
     environmentsDir: join(dir, 'environments'),

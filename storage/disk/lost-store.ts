@@ -4,7 +4,7 @@
  * Invariants
  * - Such a home is never taken for a new one: a run of an old name would take up the checkpoints of another.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StorageFault, storageFaultOf } from './fault.ts'
 import { homeAt } from './home.ts'
@@ -25,13 +25,6 @@ export function lostStore(file: string): StorageFault | undefined {
     'missing',
     `store ${file} ${what}, though there are directories of runs: ${names}; restore a backup, or move ${runsDir} away and start over (their checkpoints can be used with policy.from)`,
   )
-}
-
-/** Whether there is a store to look into. @throws StorageFault it is lost */
-export function hasStore(file: string): boolean {
-  const lost = lostStore(file)
-  if (lost !== undefined) throw lost
-  return existsSync(file)
 }
 
 /** Directories are made before there is anything in them. */

@@ -9,8 +9,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { jsonOf } from '../sqlite/codec.ts'
-import type { AuditTable, Schema } from '../sqlite/schema.ts'
+import { jsonOf } from '../tables/codec.ts'
+import type { AuditTable, Schema } from '../tables/schema.ts'
 
 /** Value of a setting or a phase, before or after an order. */
 export type AuditValue = string | number | boolean | null
@@ -86,12 +86,15 @@ export function createAudit(db: Kysely<Schema>): Audit {
     put,
 
     async append(run, entry) {
-      // One statement: two that append at once must not take the same number.
-      const number = sql<number>`(select max(${outsideNumbers}, coalesce(max(number), 0) + 1) from audit where run = ${run})`
-      await db
-        .insertInto('audit')
-        .values({ ...rowOf(run, { ...entry, number: outsideNumbers }), number })
-        .execute()
+      // A transaction has the store for itself: two that append at once must not take the same number.
+      const least = sql.lit(outsideNumbers)
+      const number = sql<number>`(select case when max(number) >= ${least} then max(number) + 1 else ${least} end from audit where run = ${run})`
+      await db.transaction().execute(async (alone) => {
+        await alone
+          .insertInto('audit')
+          .values({ ...rowOf(run, { ...entry, number: outsideNumbers }), number })
+          .execute()
+      })
     },
 
     async list(run) {

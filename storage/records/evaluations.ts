@@ -10,8 +10,8 @@ import type { EpisodeId, EvaluationId, RunId } from '../../identity/identity.ts'
 import { isComplete, type LostEpisodes } from '../../learning/evaluation/evaluation-completeness.ts'
 import { type JudgedFigure, judgedFigure } from '../../learning/evaluation/judgement.ts'
 import type { MeasureFigures } from '../../learning/evaluation/measure.ts'
-import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { EvaluationsTable, Schema } from '../sqlite/schema.ts'
+import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { EvaluationsTable, Schema } from '../tables/schema.ts'
 
 export interface NewEvaluation {
   readonly id: EvaluationId

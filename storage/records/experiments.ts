@@ -6,8 +6,8 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { ExperimentName } from '../../identity/identity.ts'
-import { insertOnce, jsonOf, type Precedence } from '../sqlite/codec.ts'
-import type { ExperimentsTable, Schema } from '../sqlite/schema.ts'
+import { insertOnce, jsonOf, type Precedence } from '../tables/codec.ts'
+import type { ExperimentsTable, Schema } from '../tables/schema.ts'
 
 export interface StoredExperiment {
   readonly name: ExperimentName

@@ -6,8 +6,8 @@
  */
 import type { Kysely } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
-import { insertOnce, type Precedence } from '../sqlite/codec.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import { insertOnce, type Precedence } from '../tables/codec.ts'
+import type { Schema } from '../tables/schema.ts'
 
 /** The expert on one suite. */
 export interface StoredExpert {

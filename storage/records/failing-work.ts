@@ -7,7 +7,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import type { Schema } from '../tables/schema.ts'
 
 /** Work that has failed, or has not answered, and is tried again. */
 export interface FailingWork {

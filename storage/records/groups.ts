@@ -8,8 +8,8 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId, GroupId, RunId } from '../../identity/identity.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { GroupsTable, Schema } from '../sqlite/schema.ts'
+import { insertOnce, jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { GroupsTable, Schema } from '../tables/schema.ts'
 
 /** `abandoned`: ended without enough results to learn from. */
 export type GroupStatus = 'running' | 'complete' | 'abandoned'

@@ -7,11 +7,10 @@
  * - An episode keeps its outcome, reward, figures and checksum when its trajectory is deleted.
  * - Giving up twice changes nothing; an episode that is not sealed keeps what it has.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import { type Kysely, sql } from 'kysely'
 import { isBranchId, type RunId } from '../../identity/identity.ts'
-import { storageFaultOf } from '../disk/fault.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import type { Connection } from '../tables/backend.ts'
+import type { Schema } from '../tables/schema.ts'
 import type { TrajectoryHolding } from './retention.ts'
 
 export interface Holdings {
@@ -19,12 +18,9 @@ export interface Holdings {
   trajectories(run: RunId): Promise<TrajectoryHolding[]>
   /** Deletes the turns of the sealed episodes of a group or evaluation. @returns how many episodes */
   release(parent: string, now: number): Promise<number>
-  /** Gives free pages back to the file system, so far as that needs no copy of the whole file. @returns bytes */
+  /** Gives free space back to the disk, so far as that needs no copy of the whole store. @returns bytes */
   shrink(): Promise<number>
 }
-
-/** Pages given back at once: the write lock is held for milliseconds. */
-const pagesPerStep = 2000
 
 interface HoldingRow {
   readonly parent: string
@@ -38,7 +34,7 @@ interface HoldingRow {
   readonly last_ended: number | null
 }
 
-export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Holdings {
+export function createHoldings(db: Kysely<Schema>, shrink: Connection['shrink']): Holdings {
   return {
     async trajectories(run) {
       const { rows } = await sql<HoldingRow>`
@@ -50,7 +46,7 @@ export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Hold
         left join groups g on g.id = e.parent
         left join evaluations v on v.id = e.parent
         where e.run = ${run} and e.checksum is not null and e.released is null
-        group by e.parent`.execute(db)
+        group by e.parent, g.status, g.consumed_by, g.ended, v.id, v.ended`.execute(db)
       return rows.map(holdingOf)
     },
 
@@ -75,29 +71,8 @@ export function createHoldings(db: Kysely<Schema>, database: DatabaseSync): Hold
       })
     },
 
-    async shrink() {
-      const before = await countPages(db)
-      const { rows } = await sql<{ page_size: number }>`pragma page_size`.execute(db)
-      try {
-        for (let left = before; ; ) {
-          database.exec(`pragma incremental_vacuum(${pagesPerStep})`)
-          const pages = await countPages(db)
-          if (pages >= left) break
-          left = pages
-        }
-        // Another process may be reading the log; then the next who closes the store shortens the file.
-        database.exec('pragma wal_checkpoint(truncate)')
-      } catch (error) {
-        throw storageFaultOf(error, 'giving back free pages of the store')
-      }
-      return (before - (await countPages(db))) * (rows[0]?.page_size ?? 0)
-    },
+    shrink,
   }
-}
-
-async function countPages(db: Kysely<Schema>): Promise<number> {
-  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db)
-  return rows[0]?.page_count ?? 0
 }
 
 function holdingOf(row: HoldingRow): TrajectoryHolding {

@@ -9,8 +9,8 @@
  */
 import type { Kysely } from 'kysely'
 import type { LeaseKind, LeaseStore } from '../../machine/processes/lease.ts'
-import { insertOnce } from '../sqlite/codec.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import { insertOnce } from '../tables/codec.ts'
+import type { Schema } from '../tables/schema.ts'
 
 /**
  * Nonces: random texts that distinguish a store from a copy of it. Processes that share a name on a server add one every few

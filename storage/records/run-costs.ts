@@ -10,8 +10,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
 import type { Published } from '../metrics/spending.ts'
-import { insertOnce, type Precedence } from '../sqlite/codec.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import { insertOnce, type Precedence } from '../tables/codec.ts'
+import type { Schema } from '../tables/schema.ts'
 
 export interface RunCosts {
   add(run: RunId, cpuSeconds: number): Promise<void>

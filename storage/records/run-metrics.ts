@@ -23,8 +23,9 @@ import {
   placeOf,
   replaces,
 } from '../metrics/metrics.ts'
-import { insertOnce, type Precedence } from '../sqlite/codec.ts'
-import type { Schema } from '../sqlite/schema.ts'
+import type { Terms } from '../tables/backend.ts'
+import { insertOnce, type Precedence } from '../tables/codec.ts'
+import type { Schema } from '../tables/schema.ts'
 import { type StoredRun, storedRun } from './runs.ts'
 
 /** Lines that came after a mark. */
@@ -51,9 +52,9 @@ export interface RunMetrics {
   isWritten(run: RunId, file: string): Promise<boolean>
 }
 
-export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
+export function createRunMetrics(db: Kysely<Schema>, terms: Terms): RunMetrics {
   return {
-    put: (run, line) => put(db, run, line),
+    put: (run, line) => put(db, terms, run, line),
 
     async list(run) {
       return (await texts(db, run)).map((text) => lineOf(text, run))
@@ -64,7 +65,7 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
     async successes(run) {
       const rows = await db
         .selectFrom('metrics')
-        .select(sql<number | null>`(select avg(value) from json_each(line, '$.success'))`.as('success'))
+        .select(terms.meanIn('success').as('success'))
         .where('run', '=', run)
         .where('key', 'like', 'step %')
         .orderBy('number')
@@ -100,13 +101,19 @@ export function createRunMetrics(db: Kysely<Schema>): RunMetrics {
   }
 }
 
-async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<Precedence> {
+async function put(
+  db: Kysely<Schema>,
+  { nextMetricsMark }: Terms,
+  run: RunId,
+  line: MetricsLine,
+): Promise<Precedence> {
   checkMetrics(line)
   const place = placeOf(line)
   const text = jsonLine(line)
-  const precedence = await insertOnce(db.insertInto('metrics').values({ run, ...place, line: text }))
-  if (precedence === 'first' || !isEvaluationMetrics(line)) return precedence
+  // Marks must come in the order of commits: a transaction has the store for itself.
   return db.transaction().execute(async (alone) => {
+    const precedence = await insertOnce(alone.insertInto('metrics').values({ run, ...place, line: text }))
+    if (precedence === 'first' || !isEvaluationMetrics(line)) return precedence
     const known = await alone
       .selectFrom('metrics')
       .select('line')
@@ -114,7 +121,7 @@ async function put(db: Kysely<Schema>, run: RunId, line: MetricsLine): Promise<P
       .where('key', '=', place.key)
       .executeTakeFirst()
     if (known === undefined || !replaces(line, lineOf(known.line, run))) return 'already'
-    await sql`update metrics set line = ${text}, rowid = (select max(rowid) + 1 from metrics)
+    await sql`update metrics set line = ${text}, rowid = ${nextMetricsMark}
       where run = ${run} and key = ${place.key}`.execute(alone)
     return 'first'
   })

@@ -9,9 +9,9 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { RunId } from '../../identity/identity.ts'
 import type { RunStatus } from '../../learning/run/run-phase.ts'
-import { insertOnce, jsonOf, type Precedence } from '../sqlite/codec.ts'
-import type { RunsTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements } from '../tables/backend.ts'
+import { insertOnce, jsonOf, type Precedence } from '../tables/codec.ts'
+import type { RunsTable, Schema } from '../tables/schema.ts'
 
 export interface StoredRun {
   readonly id: RunId

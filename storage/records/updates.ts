@@ -6,8 +6,8 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import type { GroupId, RunId } from '../../identity/identity.ts'
-import { insertOnce, jsonOf, type Precedence } from '../sqlite/codec.ts'
-import type { Schema, UpdatesTable } from '../sqlite/schema.ts'
+import { insertOnce, jsonOf, type Precedence } from '../tables/codec.ts'
+import type { Schema, UpdatesTable } from '../tables/schema.ts'
 import { type LearntEpisode, learntText } from '../trajectories/learnt-episode.ts'
 
 export interface StoredUpdate {

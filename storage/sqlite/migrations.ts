@@ -11,7 +11,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { StorageFault, storageFaultOf } from '../disk/fault.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from '../tables/schema.ts'
 
 /** Each statement of a migration, in order. */
 const migrations: Readonly<Record<string, Migration>> = {
@@ -168,6 +168,8 @@ const migrations: Readonly<Record<string, Migration>> = {
     ),
   ),
 }
+
+export const migrationNames: readonly string[] = Object.keys(migrations)
 
 function executing(...statements: readonly RawBuilder<unknown>[]): Migration {
   return {

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Schema } from './schema.ts'
+import type { Statements } from '../tables/backend.ts'
+import type { Schema } from '../tables/schema.ts'
 import { kyselyDatabase, openSqlite } from './sqlite.ts'
-import { createStatements, type Statements } from './statements.ts'
+import { createStatements } from './statements.ts'
 
 const insert = CompiledQuery.raw('insert into t values (?, ?) on conflict do nothing')
 const count = CompiledQuery.raw('select count(*) as n from t') as CompiledQuery<{ n: number }>

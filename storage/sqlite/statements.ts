@@ -11,24 +11,14 @@
  * - A write that comes alone is committed at once; under load writes are collected for some milliseconds.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { CompiledQuery, Kysely } from 'kysely'
+import type { Kysely } from 'kysely'
 import { clock } from '../../machine/services/clock.ts'
 import { type StorageFault, storageFaultOf } from '../disk/fault.ts'
-import type { Schema } from './schema.ts'
+import type { Statements } from '../tables/backend.ts'
+import type { Schema } from '../tables/schema.ts'
 
 /** Between two commits: a small part of a turn, in which several episodes come to write. */
 const collectMs = 3
-
-export interface Statements {
-  /** The rows of a query, with other parameters than those that it was compiled with. @throws StorageFault */
-  all<Row>(query: CompiledQuery<Row>, parameters: readonly unknown[]): Promise<Row[]>
-  /** Its first row. @throws StorageFault */
-  first<Row>(query: CompiledQuery<Row>, parameters: readonly unknown[]): Promise<Row | undefined>
-  /** Writes; settles when it is committed. @returns rows changed @throws StorageFault */
-  write(query: CompiledQuery, parameters: readonly unknown[]): Promise<number>
-  /** Settles when every write has. */
-  settled(): Promise<void>
-}
 
 interface Write {
   readonly statement: StatementSync

@@ -16,9 +16,9 @@ import type { EpisodeId } from '../../identity/identity.ts'
 import { areSpansOf, type VersionSpan } from '../../learning/run/version-spans.ts'
 import type { AssistantMessage } from '../../messages/message.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { ActionsTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements } from '../tables/backend.ts'
+import { blobOf, float32Of, int32Of, jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { ActionsTable, Schema } from '../tables/schema.ts'
 import type { TurnTime } from './turn-time.ts'
 
 /** How an agent's own program asked for a turn. */

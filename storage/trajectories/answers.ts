@@ -8,9 +8,9 @@
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { EpisodeId, ParentId, RunId } from '../../identity/identity.ts'
-import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { AnswerFaultsTable, AnswersTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements } from '../tables/backend.ts'
+import { jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { AnswerFaultsTable, AnswersTable, Schema } from '../tables/schema.ts'
 
 /** The place of a question. */
 export interface QuestionKey {

@@ -7,7 +7,7 @@
  * - [ATIF-2] Steps count from 1. The answer to a call names it, in the order of the calls; any other answer of a tool names none.
  */
 import type { Message } from '../../messages/message.ts'
-import { shortestFloat32 } from '../sqlite/codec.ts'
+import { shortestFloat32 } from '../tables/codec.ts'
 import type { SampledTurn, Trajectory } from './trajectory.ts'
 
 interface AtifCall {

@@ -3,11 +3,12 @@
  *
  * Invariants
  * - Only reads. Readers ask for episodes after a number, so that nothing is read twice.
+ * - [FEED-1] An episode's number is larger than those of all that were committed before it: a reader misses none.
  * - Numbers are rows of the store: a copied or repaired store may number differently, and then `newest` goes back.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import type { EpisodesTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements, Terms } from '../tables/backend.ts'
+import type { EpisodesTable, Schema } from '../tables/schema.ts'
 
 /** An episode as it is stored, with its number. */
 export type FeedRow = Omit<
@@ -18,8 +19,8 @@ export type FeedRow = Omit<
 }
 
 export interface EpisodeFeed {
-  /** A number that differs whenever another process or connection has written since. */
-  changeMark(): Promise<number>
+  /** A value that differs whenever another process or connection has written since. */
+  changeMark(): Promise<number | string>
   /** Number of the latest episode; 0 where there is none. */
   newest(): Promise<number>
   /** Episodes that came after a number, at most so many. */
@@ -57,17 +58,13 @@ const columns = [
   'success',
 ] as const
 
-export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements): EpisodeFeed {
+export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements, terms: Terms): EpisodeFeed {
   const number = sql<number>`rowid`
   const all = db.selectFrom('episodes').select([...columns, number.as('number')])
   const queries = {
     after: all.where(number, '>', 0).orderBy(number).limit(1).compile(),
-    ended: all
-      .where('outcome', 'is not', null)
-      .where(number, 'in', sql<number>`(select value from json_each(${''}))`)
-      .compile(),
+    ended: all.where('outcome', 'is not', null).where(number, 'in', terms.numbersIn('')).compile(),
     newest: sql<{ newest: number | null }>`select max(rowid) as newest from episodes`.compile(db),
-    mark: sql<{ data_version: number }>`pragma data_version`.compile(db),
     released: db.selectFrom('episodes').select(number.as('number')).where('released', '>=', 0).compile(),
     observations: db
       .selectFrom('observations')
@@ -85,7 +82,7 @@ export function createEpisodeFeed(db: Kysely<Schema>, statements: Statements): E
       .compile(),
   }
   return {
-    changeMark: async () => (await statements.first(queries.mark, []))?.data_version ?? 0,
+    changeMark: () => terms.changeMark(),
     newest: async () => (await statements.first(queries.newest, []))?.newest ?? 0,
     after: (since, limit) => statements.all(queries.after, [since, limit]),
     endedAmong: (numbers) => statements.all(queries.ended, [JSON.stringify(numbers)]),

@@ -14,9 +14,9 @@ import { isRewarded, type Outcome } from '../../learning/evaluation/outcome.ts'
 import { fullReward, isSuccess } from '../../learning/evaluation/reward.ts'
 import type { LearntBranches } from '../../learning/rollout/learnt-branches.ts'
 import { StorageFault } from '../disk/fault.ts'
-import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { EpisodesTable, ObservationsTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements } from '../tables/backend.ts'
+import { jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { EpisodesTable, ObservationsTable, Schema } from '../tables/schema.ts'
 import { type Actions, versionsIn } from './actions.ts'
 import {
   type EpisodeEnding,
@@ -139,8 +139,8 @@ export function createEpisodes(stored: EpisodeStore): Episodes {
         .select((select) => [
           'outcome',
           select.fn.countAll<number>().as('episodes'),
-          sql<number>`sum(attempt > 0)`.as('retried'),
-          sql<number>`sum(outcome = 'cancelled' and parent in (select id from groups where status = 'complete'))`.as(
+          sql<number>`sum(case when attempt > 0 then 1 else 0 end)`.as('retried'),
+          sql<number>`sum(case when outcome = 'cancelled' and parent in (select id from groups where status = 'complete') then 1 else 0 end)`.as(
             'timedOut',
           ),
         ])

@@ -7,7 +7,7 @@
  */
 import type { EpisodeId } from '../../identity/identity.ts'
 import type { TurnAdvantage } from '../../learning/algorithms/algorithm.ts'
-import { shortestFloat32 } from '../sqlite/codec.ts'
+import { shortestFloat32 } from '../tables/codec.ts'
 
 export interface LearntEpisode {
   readonly episode: EpisodeId

@@ -8,9 +8,9 @@ import type { Kysely, Selectable } from 'kysely'
 import type { EpisodeId } from '../../identity/identity.ts'
 import type { Outcome } from '../../learning/evaluation/outcome.ts'
 import type { JsonObject, Message, ToolSpec } from '../../messages/message.ts'
-import { jsonOf, type Precedence, precedenceOf } from '../sqlite/codec.ts'
-import type { ObservationsTable, Schema } from '../sqlite/schema.ts'
-import type { Statements } from '../sqlite/statements.ts'
+import type { Statements } from '../tables/backend.ts'
+import { jsonOf, type Precedence, precedenceOf } from '../tables/codec.ts'
+import type { ObservationsTable, Schema } from '../tables/schema.ts'
 import type { TurnTime } from './turn-time.ts'
 
 /** Key in `info` that names the state of the environment, where it reports one. */
