@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { simulatedClock } from '../../machine/services/clock.testing.ts'
+import { withClock } from '../../machine/services/clock.ts'
 import { EnvironmentFault } from '../contract/environment.ts'
 import type { LineProcess } from './line-process.ts'
 import { createProcessPool } from './process-pool.ts'
@@ -56,4 +58,27 @@ test('a pool that closes ends every process, and no session waits on', async () 
   for (const go of starts) go()
   expect(await Promise.all(outcomes)).toEqual([1, 2, 3].map(() => expect.any(EnvironmentFault)))
   expect(ended).toHaveLength(1)
+})
+
+// [PROCESS-POOL-3]
+test('a process that no session has used for a minute is ended, and one that is lent is not', async () => {
+  const clock = simulatedClock()
+  await withClock(clock, async () => {
+    const { pool, starts, ended } = heldPool(2)
+    const lent = [pool.borrow(), pool.borrow()]
+    await settled()
+    for (const go of starts) go()
+    const [first, second] = await Promise.all(lent)
+    if (first === undefined || second === undefined) throw new Error('two processes were borrowed')
+    await pool.giveBack(first)
+    await clock.advance(59_000)
+    expect(await pool.borrow()).toBe(first)
+    await clock.advance(60_000)
+    expect(ended).toEqual([])
+    await pool.giveBack(first)
+    await clock.advance(60_000)
+    expect(ended).toEqual([first])
+    await pool.close()
+    expect(ended).toEqual([first, second])
+  })
 })
