@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFi
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { nameBeside } from '../../machine/processes/partial-file.ts'
 import { moduleThere, namespaceMissing } from '../../test/host/pid-namespace.ts'
-import { nameBeside, writeDurably } from '../files/durable-file.ts'
+import { writeDurably } from '../files/durable-file.ts'
 import { type CheckpointContent, publishCheckpoint, readCheckpoint, verifyCheckpoint } from './checkpoint.ts'
 import { tinyArchitecture, tinyWeights } from './policy.testing.ts'
 import { checkpointDir, deleteCheckpoint, latestGoodCheckpoint, publishedVersions } from './versions.ts'
@@ -87,7 +88,7 @@ describe('publishCheckpoint', () => {
     expect(await readCheckpoint(dir, { optimizer: true })).toEqual(contentOf(1))
   })
 
-  // [DURABLE-2]
+  // [PARTIAL-1]
   test('what a killed publisher of another machine left behind is removed once it is old', async () => {
     const [old, fresh] = [
       '.7.ffffffff-p1s2b3-aaaaaaaaaaaa.partial',
@@ -99,7 +100,7 @@ describe('publishCheckpoint', () => {
     expect((await readdir(root)).sort()).toEqual([fresh, '1'])
   })
 
-  // [DURABLE-2]
+  // [PARTIAL-1]
   test('what a publisher left that has died is removed at once, what one writes that lives is not', async () => {
     const publishing = spawnSync(process.execPath, ['--input-type=module', '-e', nameBesideIn(root)])
     const living = nameBeside(join(root, '8'))
@@ -112,7 +113,7 @@ describe('publishCheckpoint', () => {
     expect((await readdir(root)).sort()).toEqual([basename(living), '1'])
   })
 
-  // [DURABLE-2] [PROCESS-1]
+  // [PARTIAL-1] [PROCESS-1]
   test.skipIf(missing !== undefined)(
     'what a publisher in another container writes is left until it is old',
     async () => {
@@ -148,7 +149,7 @@ describe('publishCheckpoint', () => {
 
 /** A program that begins a write and is gone. */
 function nameBesideIn(folder: string): string {
-  const module = new URL('../files/durable-file.ts', import.meta.url).href
+  const module = new URL('../../machine/processes/partial-file.ts', import.meta.url).href
   return `import { mkdirSync } from 'node:fs'
     import { nameBeside } from ${JSON.stringify(module)}
     mkdirSync(nameBeside(${JSON.stringify(join(folder, '7'))}))`

@@ -19,17 +19,10 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { flushFile, flushFolder, nameBeside, removeAbandoned } from '../../machine/processes/partial-file.ts'
 import type { JsonObject } from '../../messages/message.ts'
 import { CheckpointFault, writingFault } from '../files/checkpoint-fault.ts'
-import {
-  digestFile,
-  type FileDigest,
-  flushFile,
-  flushFolder,
-  nameBeside,
-  removeAbandoned,
-  writeDurably,
-} from '../files/durable-file.ts'
+import { digestFile, type FileDigest, writeDurably } from '../files/durable-file.ts'
 import { parseSafetensors, writeSafetensors } from '../files/safetensors.ts'
 import { type ChatFormat, chatFormats } from '../templates/chat-format.ts'
 import { type ModelChat, readModelChat } from '../templates/model-chat.ts'

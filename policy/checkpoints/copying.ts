@@ -8,8 +8,9 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { nameBeside } from '../../machine/processes/partial-file.ts'
 import { writingFault } from '../files/checkpoint-fault.ts'
-import { digestFile, nameBeside, writeDurably } from '../files/durable-file.ts'
+import { digestFile, writeDurably } from '../files/durable-file.ts'
 import { adoptCheckpoint, type CheckpointState, renderState, verifyCheckpoint } from './checkpoint.ts'
 import { compareDigest, manifestFile, readManifest, renderManifest } from './manifest.ts'
 

@@ -8,8 +8,8 @@
  */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { nameBeside } from '../../machine/processes/partial-file.ts'
 import { CheckpointFault, fileFault } from '../files/checkpoint-fault.ts'
-import { nameBeside } from '../files/durable-file.ts'
 import { type CheckpointState, verifyCheckpoint } from './checkpoint.ts'
 
 /** Folder of a version below a run's folder of checkpoints. */

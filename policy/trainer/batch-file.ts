@@ -6,8 +6,9 @@
  * - The same batch gives the same bytes.
  */
 import { dirname } from 'node:path'
+import { removeAbandoned } from '../../machine/processes/partial-file.ts'
 import { CheckpointFault } from '../files/checkpoint-fault.ts'
-import { type FileDigest, removeAbandoned } from '../files/durable-file.ts'
+import type { FileDigest } from '../files/durable-file.ts'
 import { type ElementArrays, readSafetensors, type Tensor, writeSafetensors } from '../files/safetensors.ts'
 import type { UpdateBatch } from './batch.ts'
 

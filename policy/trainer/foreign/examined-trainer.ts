@@ -16,10 +16,10 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { codeOf } from '../../../faults/system-error.ts'
 import { makeFolder } from '../../../machine/files/folder.ts'
+import { nameBeside } from '../../../machine/processes/partial-file.ts'
 import { adoptCheckpoint } from '../../checkpoints/checkpoint.ts'
 import { readManifest } from '../../checkpoints/manifest.ts'
 import { CheckpointFault, writingFault } from '../../files/checkpoint-fault.ts'
-import { nameBeside } from '../../files/durable-file.ts'
 import {
   type LogprobsRequest,
   type Trainer,
