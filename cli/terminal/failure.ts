@@ -10,6 +10,7 @@ import { SessionFault } from '../../client/run/session-fault.ts'
 import { ConfigFault } from '../../config/files/fault.ts'
 import { Fault } from '../../faults/fault.ts'
 import { ListeningFault } from '../../machine/network/listening.ts'
+import { StorageFault } from '../../storage/disk/fault.ts'
 import { TemporalFault } from '../../temporal/server/fault.ts'
 
 /** Exit codes of all commands. */
@@ -56,7 +57,9 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof SessionFault) return sessionCodes[error.kind]
   if (error instanceof TemporalFault)
     return wrongSettings.has(error.kind) ? exitCodes.wrongCall : exitCodes.failed
-  return exitCodes.failed
+  return error instanceof StorageFault && error.kind === 'bad_address'
+    ? exitCodes.wrongCall
+    : exitCodes.failed
 }
 
 /** Message of an error; empty where it was printed already. */

@@ -18,7 +18,7 @@
  * - Every path in a home is built here and nowhere else.
  * - Nothing is kept outside of it: deleting the directory deletes everything.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { RunId } from '../../identity/identity.ts'
 import { makeFolder } from '../../machine/files/folder.ts'
@@ -65,17 +65,21 @@ export interface Home {
   run(run: RunId): RunDirectory
 }
 
+const storeName = 'store.db'
+
 /** The home that commands use unless `--home` says otherwise. */
 export const defaultHome = '.perdure'
 
-/** The paths of a home; touches nothing. @throws StorageFault `bad_address` */
+/** The paths of a home; touches nothing. @throws StorageFault `bad_address`, also where the home has runs in a file */
 export function homeAt(directory: string): Home {
   const dir = resolve(directory)
   const runsDir = join(dir, 'runs')
+  const address = storeAddress()
+  if (address !== undefined) refuseSecondStore(join(dir, storeName), runsDir)
   return {
     dir,
     temporalFile: join(dir, 'temporal.db'),
-    storeFile: storeAddress() ?? join(dir, 'store.db'),
+    storeFile: address ?? join(dir, storeName),
     logsDir: join(dir, 'logs'),
     runsDir,
     environmentsDir: join(dir, 'environments'),
@@ -109,6 +113,15 @@ export function createHome(directory: string): Home {
   const home = homeAt(directory)
   for (const dir of [home.dir, home.logsDir, home.runsDir]) createDirectory(dir)
   return home
+}
+
+/** A home whose runs are in its file would look empty by an address. */
+function refuseSecondStore(file: string, runsDir: string): void {
+  if (!existsSync(file) || !existsSync(runsDir) || readdirSync(runsDir).length === 0) return
+  throw new StorageFault(
+    'bad_address',
+    `${file} has the runs of this home, and PERDURE_STORE names another store: unset it, or name another home by --home`,
+  )
 }
 
 /**
