@@ -26,6 +26,7 @@ import { callInProgress } from '../play/call-in-progress.ts'
 import type { Serving } from '../play/serving.ts'
 import { instanceOf, type Opening, observationOf } from '../play/session-replay.ts'
 import type { OpenRuns } from '../stored/open-runs.ts'
+import { AgentAttempts } from './agent-attempts.ts'
 import { createAgentEndpoint } from './agent-endpoint.ts'
 import { AgentFault } from './agent-fault.ts'
 import { AgentProgram, type ProgramEnding } from './agent-program.ts'
@@ -61,6 +62,7 @@ export type AgentActivities = Pick<ReturnType<typeof createAgentActivities>, 'ru
 export function createAgentActivities(dependencies: Dependencies) {
   const { store, runs, serving, models } = dependencies
   const endpoint = createAgentEndpoint()
+  const attempts = new AgentAttempts()
 
   /** The end that an earlier attempt has stored, or that a sealing has. */
   async function foundEnd(episode: EpisodeId): Promise<AgentResult | undefined> {
@@ -71,51 +73,55 @@ export function createAgentActivities(dependencies: Dependencies) {
     return last?.done === true ? resultOf(last, turns) : undefined
   }
 
+  async function played(request: AgentRequest, signal: AbortSignal, attempt: number): Promise<AgentResult> {
+    const { episode, run, taskIndex } = request
+    const found = await foundEnd(episode)
+    if (found !== undefined) return found
+    const { config, task: open } = await runs.get(run)
+    const agent = config.tasks[taskIndex]?.agent
+    if (agent === undefined) throw new RangeError(`tasks.${taskIndex} of ${run} has no agent`)
+    const instance = await instanceOf({ store, runs }, request)
+    const questions = models.of(request)
+    await using opened = new AsyncDisposableStack()
+    const { task } = await open(taskIndex)
+    const environment = opened.adopt(await task.create(questions.ask), (each) => each.close())
+    const first = await questions.during(0, () => environment.reset(instance))
+    const { turnLimit, tokenLimit } = agent
+    const { contextLength } = config.policy
+    const session = await AgentSession.open({
+      ...{ episode, run, store, serving, attempt },
+      encoder: await serving.encoder(run),
+      limits: { turnLimit, tokenLimit, contextLength, maxTokens: request.maxTokens },
+      temperature: request.temperature,
+      draw: drawsOf(request, store),
+    })
+    const program = await AgentProgram.start({
+      ...{ agent, key: `tasks.${taskIndex}.agent`, episode, instance, session, endpoint },
+      shown: { messages: first.messages, tools: environment.tools },
+      home: dependencies.home.dir,
+      log: dependencies.log,
+    })
+    let ending: ProgramEnding
+    try {
+      ending = await program.ending({ signal, onProgress: () => reportProgress(session.progress) })
+    } finally {
+      await program.end()
+      await session.close()
+    }
+    const { turns } = session.progress
+    const live = { environment, questions, turn: turns, seenTools: JSON.stringify(environment.tools) }
+    const grade = (answer: StoredAction) => questions.during(turns, () => playAction(environment, answer))
+    const step = await lastStep(ending, session, grade)
+    const said: JsonObject = program.output === '' ? {} : { [outputKey]: program.output }
+    const last = observationOf(episode, live, { ...step, info: { ...step.info, ...said } })
+    await store.observations.put(last)
+    return resultOf((await store.observations.get(episode, turns)) ?? last, turns)
+  }
+
   const activities = {
-    async runAgent(request: AgentRequest): Promise<AgentResult> {
-      const { episode, run, taskIndex } = request
-      const found = await foundEnd(episode)
-      if (found !== undefined) return found
-      const { config, task: open } = await runs.get(run)
-      const agent = config.tasks[taskIndex]?.agent
-      if (agent === undefined) throw new RangeError(`tasks.${taskIndex} of ${run} has no agent`)
-      const instance = await instanceOf({ store, runs }, request)
+    runAgent(request: AgentRequest): Promise<AgentResult> {
       const { signal, attempt } = callInProgress()
-      const questions = models.of(request)
-      await using opened = new AsyncDisposableStack()
-      const { task } = await open(taskIndex)
-      const environment = opened.adopt(await task.create(questions.ask), (each) => each.close())
-      const first = await questions.during(0, () => environment.reset(instance))
-      const { turnLimit, tokenLimit } = agent
-      const { contextLength } = config.policy
-      const session = await AgentSession.open({
-        ...{ episode, run, store, serving, attempt },
-        encoder: await serving.encoder(run),
-        limits: { turnLimit, tokenLimit, contextLength, maxTokens: request.maxTokens },
-        temperature: request.temperature,
-        draw: drawsOf(request, store),
-      })
-      const program = await AgentProgram.start({
-        ...{ agent, key: `tasks.${taskIndex}.agent`, episode, instance, session, endpoint },
-        shown: { messages: first.messages, tools: environment.tools },
-        home: dependencies.home.dir,
-        log: dependencies.log,
-      })
-      let ending: ProgramEnding
-      try {
-        ending = await program.ending({ signal, onProgress: () => reportProgress(session.progress) })
-      } finally {
-        await program.end()
-        await session.close()
-      }
-      const { turns } = session.progress
-      const live = { environment, questions, turn: turns, seenTools: JSON.stringify(environment.tools) }
-      const grade = (answer: StoredAction) => questions.during(turns, () => playAction(environment, answer))
-      const step = await lastStep(ending, session, grade)
-      const said: JsonObject = program.output === '' ? {} : { [outputKey]: program.output }
-      const last = observationOf(episode, live, { ...step, info: { ...step.info, ...said } })
-      await store.observations.put(last)
-      return resultOf((await store.observations.get(episode, turns)) ?? last, turns)
+      return attempts.play(request.episode, signal, (wanted) => played(request, wanted, attempt))
     },
   }
   return { ...failing(activities), closeAgents: endpoint.close }
