@@ -24,6 +24,7 @@ const names = [
   'async',
   'agents',
   'remote',
+  'store',
   'soak',
   'long-run',
   'sandbox',
