@@ -31,7 +31,7 @@ type Name = (typeof backends)[number]
 /** Figures of one round. */
 interface Round {
   readonly turnsPerSecond: number
-  /** Of this process, milliseconds of processors for each turn. */
+  /** Milliseconds of processors that this process takes for each turn. */
   readonly cpuMs: number
 }
 
