@@ -1,5 +1,7 @@
 import { Duplex } from 'node:stream'
 import { expect, test } from 'vitest'
+import { simulatedClock } from '../../../machine/services/clock.testing.ts'
+import { withClock } from '../../../machine/services/clock.ts'
 import { frame } from './frame.testing.ts'
 import { linkShell } from './shell-link.ts'
 
@@ -73,8 +75,10 @@ test('a container that floods while it is asked nothing is reported once it has 
 test('of a command that is interrupted no more is read than a share at a time', async () => {
   const shell = new Shell()
   const { asked, send, interrupt } = createInterrupt()
-  const link = linkShell(shell, interrupt)
-  const result = link.ask('yes')
+  // Reading so much takes longer than an interrupted shell may, where a machine is busy: no time passes here.
+  const clock = simulatedClock()
+  const link = withClock(clock, () => linkShell(shell, interrupt))
+  const result = withClock(clock, () => link.ask('yes'))
   const word = await shell.word()
   const piece = 'x'.repeat(2 ** 20)
   const say = (pieces: number) => {

@@ -9,6 +9,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { deadlineSignal } from '../../../machine/services/clock.ts'
 import type { ExecOptions, ExecResult } from '../sandbox.ts'
 import { AnswerStream, floodBytes } from './answer-stream.ts'
 import { type Heard, isAnswered, ShellConnection } from './shell-connection.ts'
@@ -60,7 +61,7 @@ export function linkShell(
       const word = randomBytes(12).toString('hex')
       const text = requestText({ word, script, ...options })
       const heard = listen(word, outputBytes)
-      const deadline = AbortSignal.timeout(deadlineMs)
+      const deadline = deadlineSignal(deadlineMs)
       const flooded = await connection.exchange(text, heard, deadline, 2 * outputBytes + floodBytes)
       const answered = isAnswered(heard)
       const timedOut = !answered && !flooded && !connection.closed
@@ -95,7 +96,7 @@ export function linkShell(
    * @returns false when it did not
    */
   async function interrupted(heard: Heard, count: number): Promise<boolean> {
-    const grace = AbortSignal.timeout(graceMs)
+    const grace = deadlineSignal(graceMs)
     return connection.throttled(async () => {
       await interrupt()
       return await seen(heard, count, grace)
