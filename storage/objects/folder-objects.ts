@@ -68,13 +68,12 @@ async function putFile(path: string, source: ObjectSource): Promise<ObjectDigest
     path,
     piecesOf(source),
     () => undefined,
-    async (partial) => {
+    async (partial, own) => {
       try {
         await link(partial, path)
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error
-        const [first, own] = [await digestAt(path), await digestAt(partial)]
-        if (first?.sha256 !== own?.sha256) throw conflictOf(path)
+        if ((await digestAt(path))?.sha256 !== own.sha256) throw conflictOf(path)
       }
     },
   )

@@ -21,14 +21,14 @@ export async function writeObjectFile(
   file: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   check: (digest: ObjectDigest) => void,
-  settle: (partial: string) => Promise<void> = (partial) => rename(partial, file),
+  settle: (partial: string, digest: ObjectDigest) => Promise<void> = (partial) => rename(partial, file),
 ): Promise<ObjectDigest> {
   const partial = nameBeside(file)
   try {
     await mkdir(dirname(file), { recursive: true })
     const digest = await writePieces(partial, pieces)
     check(digest)
-    await settle(partial)
+    await settle(partial, digest)
     await flushFolder(dirname(file))
     return digest
   } catch (error) {

@@ -9,13 +9,10 @@
  * - Text in PostgreSQL holds no NUL: it is stored as U+FFFD.
  */
 import { type CompiledQuery, type IdentifierNode, InsertQueryNode } from 'kysely'
-import { clock } from '../../machine/services/clock.ts'
 import type { StorageFault } from '../disk/fault.ts'
 import type { Statements } from '../tables/backend.ts'
+import { collectWrites } from '../tables/collected-writes.ts'
 import type { Line } from './client.ts'
-
-/** As in SQLite. */
-const collectMs = 3
 
 /** Columns and key of a table, from the catalog. */
 export interface TableShape {
@@ -62,40 +59,20 @@ export function createStatements(of: {
 }): Statements {
   const { writer, reader, tables } = of
   const insertions = new Map<string, Insertion | undefined>()
-  let waiting: Write[] = []
-  let committing = Promise.resolve()
-  let isDue = false
-  let lastCommit = Number.NEGATIVE_INFINITY
+  const collected = collectWrites(commitAll)
 
   function insertionOf(query: CompiledQuery): Insertion | undefined {
     if (!insertions.has(query.sql)) insertions.set(query.sql, readInsertion(query, tables))
     return insertions.get(query.sql)
   }
 
-  function commitSoon(): void {
-    if (isDue) return
-    isDue = true
-    const wait = lastCommit + collectMs - clock.monotonic()
-    if (wait > 0) clock.after(wait, commitNext)
-    else setImmediate(commitNext)
-  }
-
-  function commitNext(): void {
-    isDue = false
-    committing = committing.then(commitWaiting)
-  }
-
-  async function commitWaiting(): Promise<void> {
-    if (waiting.length === 0) return
-    const writes = waiting
-    waiting = []
+  async function commitAll(writes: readonly Write[]): Promise<void> {
     try {
       await transact(writer, stepsOf(writes))
     } catch (error) {
       if (writes.length === 1) writes[0]?.reject(error as StorageFault)
       else await commitEach(writes)
     }
-    lastCommit = clock.monotonic()
   }
 
   /** Once the server cannot be reached, those after it do not wait for it in turn. */
@@ -127,23 +104,17 @@ export function createStatements(of: {
 
     write(query, parameters) {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
-      waiting.push({
+      collected.add({
         text: query.sql,
         insertion: insertionOf(query),
         parameters: parameters.map(withoutNul),
         resolve,
         reject,
       })
-      commitSoon()
       return promise
     },
 
-    async settled() {
-      do {
-        commitNext()
-        await committing
-      } while (waiting.length > 0)
-    },
+    settled: () => collected.settled(),
   }
 }
 

@@ -12,13 +12,10 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
-import { clock } from '../../machine/services/clock.ts'
 import { type StorageFault, storageFaultOf } from '../disk/fault.ts'
 import type { Statements } from '../tables/backend.ts'
+import { collectWrites } from '../tables/collected-writes.ts'
 import type { Schema } from '../tables/schema.ts'
-
-/** Between two commits: a small part of a turn, in which several episodes come to write. */
-const collectMs = 3
 
 interface Write {
   readonly statement: StatementSync
@@ -35,10 +32,7 @@ export function createStatements(of: {
 }): Statements {
   const { db, database, file } = of
   const prepared = new Map<string, StatementSync>()
-  let waiting: Write[] = []
-  let committing = Promise.resolve()
-  let isDue = false
-  let lastCommit = Number.NEGATIVE_INFINITY
+  const collected = collectWrites(commitAll)
   const faultOf = (error: unknown) => storageFaultOf(error, `store ${file}`)
 
   function statementOf({ sql }: { readonly sql: string }): StatementSync {
@@ -58,29 +52,12 @@ export function createStatements(of: {
     }
   }
 
-  function commitSoon(): void {
-    if (isDue) return
-    isDue = true
-    const wait = lastCommit + collectMs - clock.monotonic()
-    if (wait > 0) clock.after(wait, commitNext)
-    else setImmediate(commitNext)
-  }
-
-  function commitNext(): void {
-    isDue = false
-    committing = committing.then(commitWaiting)
-  }
-
-  async function commitWaiting(): Promise<void> {
-    if (waiting.length === 0) return
-    const writes = waiting
-    waiting = []
+  async function commitAll(writes: readonly Write[]): Promise<void> {
     try {
       await outsideTransactions(() => commit(writes))
     } catch (error) {
       for (const { reject } of writes) reject(faultOf(error))
     }
-    lastCommit = clock.monotonic()
   }
 
   /** @throws where no write was tried */
@@ -132,20 +109,14 @@ export function createStatements(of: {
       const { promise, resolve, reject } = Promise.withResolvers<number>()
       try {
         const statement = statementOf(query)
-        waiting.push({ statement, parameters: parameters as SQLInputValue[], resolve, reject })
+        collected.add({ statement, parameters: parameters as SQLInputValue[], resolve, reject })
       } catch (error) {
         throw faultOf(error)
       }
-      commitSoon()
       return promise
     },
 
-    async settled() {
-      do {
-        commitNext()
-        await committing
-      } while (waiting.length > 0)
-    },
+    settled: () => collected.settled(),
   }
 }
 
